@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sinkscope/forward/attention_sums.h"
+
+namespace sinkscope::forward::kernels {
+
+/// Attention of one stream (sequence) in one layer. Query head h reads key/value head h / (H/G).
+/// Logit l_ij = softcap(scale * q_i.k_j) + alibi_slope_h * (j - i), softcap(s) = c tanh(s / c),
+/// then softmax over the visible keys (and the head's sink logit, whose share is dropped).
+/// Not finite logits of visible keys are an error of the caller's (checked before).
+struct AttentionProblem {
+  int64_t tokens = 0;    ///< T
+  int64_t heads = 0;     ///< H
+  int64_t kv_heads = 0;  ///< G
+  int64_t width = 0;     ///< K
+  // Element (t, h, c) of q is q[t * q_stride + h * width + c]; likewise the others.
+  const float* q = nullptr;
+  const float* k = nullptr;
+  const float* v = nullptr;
+  float* out = nullptr;  ///< z; a query that sees no key gets zeros
+  int64_t q_stride = 0, k_stride = 0, v_stride = 0, out_stride = 0;
+  float scale = 1;
+  float softcap = 0;                   ///< 0: none
+  const float* alibi_slopes = nullptr; ///< [H] or null
+  const float* sink_logits = nullptr;  ///< [H] or null
+  Visibility visibility;
+  float event_mass = 0.5f;
+  AttentionSums* sums = nullptr;  ///< [H], already resized; null: no statistics, no cost
+};
+
+/// Runs every problem (the streams of a layer). The numbers do not depend on the thread count.
+using AttentionKernel = void (*)(const AttentionProblem* problems, int64_t count, int threads);
+
+/// Float64 inside, one row at a time, written to be read: the judge of the others.
+void attention_reference(const AttentionProblem* problems, int64_t count, int threads);
+/// Blocks of query rows with ATen matrix products; also what a CUDA device runs.
+void attention_aten(const AttentionProblem* problems, int64_t count, int threads);
+/// Highway, the best instruction set of this CPU chosen at run time.
+void attention_cpu(const AttentionProblem* problems, int64_t count, int threads);
+
+}  // namespace sinkscope::forward::kernels

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sinkscope/diagnostics/diagnostic.h"
+#include "sinkscope/store/store.h"
+
+namespace sinkscope::store {
+
+/// The run as reports see it: identity and facts as parsed JSON text, aggregated values per metric.
+/// Aggregation follows each metric's rule over the sequences with data; NaN: no data.
+struct RunResult {
+  Facts identity;
+  Facts facts;
+  std::vector<StoredMetric> metrics;
+  int layers = 0, heads = 0, kv_heads = 0;
+  std::vector<SequenceInfo> sequences;
+
+  /// metric -> [layer][head * width + i] (kHead), [layer][i] (kLayer), [0][i] (kSequence)
+  std::map<std::string, std::vector<std::vector<double>>, std::less<>> value;
+  /// how many sequences had data, same shape
+  std::map<std::string, std::vector<std::vector<int64_t>>, std::less<>> count;
+  std::vector<Curve> curves;
+
+  /// NaN when absent.
+  double head(std::string_view metric, int layer, int head, int i = 0) const;
+  double layer(std::string_view metric, int layer, int i = 0) const;
+  double sequence(std::string_view metric, int i = 0) const;
+};
+
+RunResult read_run(const Store& store);
+
+}  // namespace sinkscope::store
