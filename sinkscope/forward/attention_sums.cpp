@@ -1,0 +1,28 @@
+#include "sinkscope/forward/attention_sums.h"
+
+#include <algorithm>
+
+namespace sinkscope::forward {
+
+Visibility::Range Visibility::keys_of(int64_t query, int64_t tokens) const {
+  int64_t first = document_first ? document_first[query] : 0;
+  int64_t last = causal ? query + 1 : (document_end ? document_end[query] : tokens);
+  if (window > 0) {
+    first = std::max(first, query - window + 1);
+    if (!causal) last = std::min(last, query + window);
+  }
+  return {first, last};
+}
+
+void AttentionSums::resize(int64_t tokens, bool sink_logit) {
+  const size_t n = static_cast<size_t>(tokens);
+  key_mass.assign(n, 0);
+  key_mass_sq.assign(n, 0);
+  key_events.assign(n, 0);
+  row_entropy.assign(n, 0);
+  row_square.assign(n, 0);
+  row_self.assign(n, 0);
+  row_missing.assign(sink_logit ? n : 0, 0);
+}
+
+}  // namespace sinkscope::forward
