@@ -26,12 +26,26 @@ struct RunResult {
   std::map<std::string, std::vector<std::vector<int64_t>>, std::less<>> count;
   std::vector<Curve> curves;
 
+  /// True when any head (or layer) metric has data there.
+  bool measured(int layer) const;
+  bool measured(int layer, int head) const;
+  /// Names of the metrics of one scope: as stored, then those that read_run derives.
+  std::vector<StoredMetric> metrics_of(diagnostics::Scope scope) const;
+
   /// NaN when absent.
   double head(std::string_view metric, int layer, int head, int i = 0) const;
   double layer(std::string_view metric, int layer, int i = 0) const;
   double sequence(std::string_view metric, int i = 0) const;
 };
 
+/// Beyond the metrics' own rules:
+///  - ratio_head, ratio_out, stable_rank, common_mode are means over the sequences where `event`
+///    holds; ratio_out_all is the mean of ratio_out over all of them;
+///  - class is the majority over the events (ties: lowest code), kNone without one, kTooShort when
+///    every sequence was;
+///  - sink_index_share is the share of the most frequent sink_index;
+///  - top_activations keeps, of all (channel, position) places, the three with the largest sum of
+///    |value|, each with the mean of its values.
 RunResult read_run(const Store& store);
 
 }  // namespace sinkscope::store
