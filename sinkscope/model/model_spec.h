@@ -38,6 +38,10 @@ struct ModelSpec {
   bool attention_bias = false;    ///< biases on q, k, v
   bool output_bias = false;       ///< bias on o
   bool mlp_bias = false;
+  std::vector<std::string> notes; ///< facts worth telling: unused blocks, an outer key overruled, ...
+
+  int64_t query_width() const { return heads * head_width; }
+  int64_t key_width() const { return kv_heads * head_width; }
 
   int64_t group_of(int64_t head) const { return head / (heads / kv_heads); }
   std::string text() const;  ///< "llama, 30 layers x 9 heads of 64 (3 key/value), width 576, ..."
