@@ -192,7 +192,7 @@ void Weights::load_linear(std::span<const std::string_view> parts, int64_t layer
       into.weight.size(1) != in_width) {
     into.weight = at::empty({out_width, in_width}, type);
   }
-  into.bias = {};
+  into.bias = at::Tensor();
   int64_t row = 0;
   for (const std::string_view part : parts) {
     const Entry& found = *entry(part, layer);
