@@ -22,6 +22,7 @@ struct AttentionValues {
   double self_sum = 0;                 ///< A_ii over valid queries
   double square_sum = 0;               ///< sum_j A_ij^2 over valid queries
   double sink_logit_sum = 0;           ///< 1 - sum_j A_ij: mass of a learned sink logit
+  int64_t sink_logit_events = 0;       ///< queries that give the sink logit >= event mass
   int64_t queries = 0;                 ///< valid queries (at least one visible key)
   int64_t queries_many = 0;            ///< those with |V(i)| > 1
 };
