@@ -1,0 +1,28 @@
+#!/bin/bash
+# Builds and runs tests, then prints every skip by name and one line of counts.
+#
+#   tools/run_tests.sh PRESET            everything
+#   tools/run_tests.sh PRESET LAYER...   the unit tests of these layers only
+set -euo pipefail
+cd "$(dirname "$0")/.."
+preset=$1
+shift
+
+targets=(all)
+select=()
+if [ $# -gt 0 ]; then
+  targets=("${@/#/test_}")
+  select=(-R "^($(IFS='|'; echo "$*"))\$")
+fi
+bash tools/build.sh "$preset" "${targets[@]}"
+
+results=$PWD/build/$preset/test-results
+rm -rf "$results"
+mkdir -p "$results"
+# Threads that wait by spinning would fight for the cores with the test beside them.
+export OMP_WAIT_POLICY=passive
+status=0
+GTEST_OUTPUT="xml:$results/" ctest --test-dir "build/$preset" --output-on-failure --no-tests=error \
+  -j "${JOBS:-$(sh tools/jobs.sh)}" --output-junit "$results/ctest.xml" "${select[@]}" || status=$?
+python3 tools/summarise_tests.py "$results" || status=$?
+exit "$status"
