@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "sinkscope/diagnostics/diagnostic.h"
@@ -15,16 +14,16 @@ namespace sinkscope::store {
 /// "cuda", not a number, so that a run may continue on another card.
 struct RunIdentity {
   std::string model_sha256, model_family;
-  std::string revision;             ///< of the model, where it has one
-  int64_t step = 0;                 ///< training step of a checkpoint; 0: not a checkpoint
+  std::string revision;  ///< of the model, where it has one
+  int64_t step = 0;      ///< training step of a checkpoint; 0: not a checkpoint
   std::string dtype = "f32";
   std::string device = "cpu";
-  std::string inputs_kind = "text"; ///< "text", "tokens", "images", "pixels"
-  std::string inputs_sha256;        ///< of the token ids or pixels, in order
-  int64_t sequences = 0;            ///< how many the whole run has
+  std::string inputs_kind = "text";  ///< "text", "tokens", "images", "pixels"
+  std::string inputs_sha256;         ///< of the token ids or pixels, in order
+  int64_t sequences = 0;             ///< how many the whole run has
   int64_t seq_len = 64;
   std::string bos = "auto";
-  std::string layers, heads;        ///< as given to --layers, --heads; empty: all
+  std::string layers, heads;  ///< as given to --layers, --heads; empty: all
   std::vector<std::string> diagnostics;
   uint64_t seed = 0;
   diagnostics::Thresholds thresholds;  ///< min_queries: the effective value
@@ -45,8 +44,8 @@ struct RunFacts {
   int64_t parameters = 0;
   bool causal = true;
 
-  int64_t skipped = 0;                   ///< inputs left out because they are too short
-  std::optional<int32_t> bos_id;         ///< absent where the files name none
+  int64_t skipped = 0;            ///< inputs left out because they are too short
+  std::optional<int32_t> bos_id;  ///< absent where the files name none
   std::vector<int32_t> first_tokens;
   /// Labels of the tokens of the first sequences by id (may cover fewer sequences than were run);
   /// one per token of its sequence.
@@ -62,8 +61,5 @@ Facts to_facts(const RunFacts& facts);
 void put_facts(Store& store, const RunFacts& facts);
 /// As read_identity; a number that is null in the store reads as kNoData.
 RunFacts read_facts(const Facts& facts);
-
-/// `text` with every byte that is no valid UTF-8 written as \xF0.
-std::string valid_utf8(std::string_view text);
 
 }  // namespace sinkscope::store

@@ -20,7 +20,8 @@ struct RunResult {
   int layers = 0, heads = 0, kv_heads = 0;
   std::vector<SequenceInfo> sequences;
 
-  /// metric -> [layer][head * width + i] (kHead), [layer][i] (kLayer), [0][i] (kSequence)
+  /// metric -> [layer][head * width + i] (kHead), [layer][i] (kLayer), [0][i] (kSequence); the row
+  /// of a layer without data is empty
   std::map<std::string, std::vector<std::vector<double>>, std::less<>> value;
   /// how many sequences had data, same shape
   std::map<std::string, std::vector<std::vector<int64_t>>, std::less<>> count;

@@ -21,9 +21,9 @@ using Facts = std::map<std::string, std::string>;
 
 /// One input sequence, known before it is measured.
 struct SequenceInfo {
-  int64_t id = 0;       ///< its place in the inputs, from 0
-  std::string source;   ///< file, "prompt 0", ...
-  int64_t start = 0;    ///< first token's place in the source's token stream
+  int64_t id = 0;      ///< its place in the inputs, from 0
+  std::string source;  ///< file, "prompt 0", ...
+  int64_t start = 0;   ///< first token's place in the source's token stream
   std::vector<int32_t> ids;
 };
 
@@ -37,9 +37,9 @@ struct StoredMetric {
 
 /// Attention received by each position, added over sequences: alpha = mass / queries.
 struct Curve {
-  int64_t positions = 0;         ///< of the longest sequence
-  std::vector<double> mass;      ///< [H x positions]
-  std::vector<double> queries;   ///< [positions]
+  int64_t positions = 0;        ///< of the longest sequence
+  std::vector<double> mass;     ///< [H x positions]
+  std::vector<double> queries;  ///< [positions]
 };
 
 /// A run database: SQLite, WAL, schema in schema/*.sql by number.
@@ -52,9 +52,10 @@ class Store {
   static std::unique_ptr<Store> in_memory();
   /// Creates `file`, or opens it when it exists: `identity` must then equal what is stored (else
   /// Error{kUsage} naming the first difference and both values), unless `overwrite`, which
-  /// replaces the file. A file that is no store of ours is kBadFile; one of a newer schema kUnsupported.
-  static std::unique_ptr<Store> open_or_create(const std::filesystem::path& file, const Facts& identity,
-                                               bool overwrite);
+  /// replaces the file. A file that is no store of ours is kBadFile; one of a newer schema
+  /// kUnsupported.
+  static std::unique_ptr<Store> open_or_create(const std::filesystem::path& file,
+                                               const Facts& identity, bool overwrite);
   /// Read only; kBadFile when it is not a store, naming what is wrong.
   static std::unique_ptr<Store> open(const std::filesystem::path& file);
   virtual ~Store() = default;
@@ -82,7 +83,11 @@ class Store {
   virtual std::vector<SequenceInfo> sequences() const = 0;
   /// All values of one metric at one layer, by sequence id; `width` x heads doubles each (NaN: no
   /// data).
-  virtual std::map<int64_t, std::vector<double>> values(std::string_view metric, int layer) const = 0;
+  virtual std::map<int64_t, std::vector<double>> values(std::string_view metric,
+                                                        int layer) const = 0;
+  /// The same for every layer at once: by sequence id, [layer][heads x width].
+  virtual std::map<int64_t, std::vector<std::vector<double>>> values(
+      std::string_view metric) const = 0;
   virtual std::vector<Curve> curves() const = 0;  ///< [L], empty when none was stored
 
   /// Run-level long rows (layer, head, metric, value, count): one per (model, step, layer, head)

@@ -1,0 +1,141 @@
+#include "sinkscope/store/aggregate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace sinkscope::store {
+namespace {
+
+using diagnostics::kNoData;
+using Column = std::vector<double>;  ///< the values of one entry that are data, by sequence
+
+/// Calls `reduce(column)` for every layer and entry.
+template <typename Reduce>
+Aggregated reduce_columns(const SequenceValues& values, const Keep& keep, Reduce reduce) {
+  Aggregated result;
+  size_t layers = 0;
+  for (const auto& [id, rows] : values) layers = std::max(layers, rows.size());
+  result.value.resize(layers), result.count.resize(layers);
+  for (size_t layer = 0; layer < layers; ++layer) {
+    size_t entries = 0;
+    for (const auto& [id, rows] : values) {
+      if (layer < rows.size()) entries = std::max(entries, rows[layer].size());
+    }
+    for (size_t entry = 0; entry < entries; ++entry) {
+      Column column;
+      for (const auto& [id, rows] : values) {
+        if (layer >= rows.size() || entry >= rows[layer].size()) continue;
+        const double value = rows[layer][entry];
+        if (std::isfinite(value) && (!keep || keep(id, layer, entry))) column.push_back(value);
+      }
+      result.count[layer].push_back(static_cast<int64_t>(column.size()));
+      result.value[layer].push_back(column.empty() ? kNoData : reduce(column));
+    }
+  }
+  return result;
+}
+
+double sum(const Column& column) {
+  double total = 0;
+  for (const double value : column) total += value;
+  return total;
+}
+
+/// The most frequent value and how often it occurs; ties to the lowest.
+std::pair<double, size_t> mode(Column& column) {
+  std::sort(column.begin(), column.end());
+  std::pair<double, size_t> best{column.front(), 0};
+  for (auto first = column.begin(); first != column.end();) {
+    const auto last = std::upper_bound(first, column.end(), *first);
+    const size_t times = static_cast<size_t>(last - first);
+    if (times > best.second) best = {*first, times};
+    first = last;
+  }
+  return best;
+}
+
+double majority(const Column& codes) {
+  const auto times = [&codes](diagnostics::HeadClass c) {
+    return std::count(codes.begin(), codes.end(), static_cast<double>(c));
+  };
+  using diagnostics::HeadClass;
+  if (times(HeadClass::kTooShort) == std::ssize(codes))
+    return static_cast<double>(HeadClass::kTooShort);
+  HeadClass best = HeadClass::kNone;
+  std::ptrdiff_t most = 0;
+  for (const HeadClass c : {HeadClass::kNop, HeadClass::kBroadcast, HeadClass::kOther}) {
+    if (times(c) > most) best = c, most = times(c);
+  }
+  return static_cast<double>(best);
+}
+
+struct Place {
+  double channel = 0, position = 0, sum_abs = 0, sum = 0;
+  int64_t times = 0;
+};
+
+std::vector<Place> places_of_layer(const SequenceValues& values, size_t layer) {
+  std::map<std::pair<double, double>, Place> places;
+  for (const auto& [id, rows] : values) {
+    if (layer >= rows.size()) continue;
+    for (size_t i = 0; i + 2 < rows[layer].size(); i += 3) {
+      const double channel = rows[layer][i], position = rows[layer][i + 1],
+                   value = rows[layer][i + 2];
+      if (!std::isfinite(channel) || !std::isfinite(position) || !std::isfinite(value)) continue;
+      Place& place = places[{channel, position}];
+      place.channel = channel, place.position = position;
+      place.sum_abs += std::abs(value), place.sum += value, ++place.times;
+    }
+  }
+  std::vector<Place> sorted;
+  for (const auto& entry : places) sorted.push_back(entry.second);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Place& a, const Place& b) { return a.sum_abs > b.sum_abs; });
+  return sorted;
+}
+
+}  // namespace
+
+Aggregated aggregate(const SequenceValues& values, diagnostics::Aggregate rule, const Keep& keep) {
+  return reduce_columns(values, keep, [rule](Column& column) {
+    switch (rule) {
+      case diagnostics::Aggregate::kMean: return sum(column) / static_cast<double>(column.size());
+      case diagnostics::Aggregate::kMode: return mode(column).first;
+      case diagnostics::Aggregate::kSum: return sum(column);
+      case diagnostics::Aggregate::kMax: return *std::max_element(column.begin(), column.end());
+    }
+    return kNoData;
+  });
+}
+
+Aggregated mode_share(const SequenceValues& values) {
+  return reduce_columns(values, {}, [](Column& column) {
+    return static_cast<double>(mode(column).second) / static_cast<double>(column.size());
+  });
+}
+
+Aggregated majority_class(const SequenceValues& values) {
+  return reduce_columns(values, {}, [](Column& column) { return majority(column); });
+}
+
+Aggregated top_places(const SequenceValues& values) {
+  // Shape and counts as for any metric; the values are replaced.
+  Aggregated result = aggregate(values, diagnostics::Aggregate::kMean);
+  for (size_t layer = 0; layer < result.value.size(); ++layer) {
+    const std::vector<Place> places = places_of_layer(values, layer);
+    auto& row = result.value[layer];
+    std::fill(row.begin(), row.end(), kNoData);
+    std::fill(result.count[layer].begin(), result.count[layer].end(), 0);
+    for (size_t i = 0; i < places.size() && 3 * i + 2 < row.size(); ++i) {
+      row[3 * i] = places[i].channel;
+      row[3 * i + 1] = places[i].position;
+      row[3 * i + 2] = places[i].sum / static_cast<double>(places[i].times);
+      std::fill_n(result.count[layer].begin() + static_cast<std::ptrdiff_t>(3 * i), 3,
+                  places[i].times);
+    }
+  }
+  return result;
+}
+
+}  // namespace sinkscope::store
