@@ -29,7 +29,7 @@ double sum_over(const float* x, int64_t width, F f) {
   }
   double tail = 0;
   for (; i < width; ++i) tail += hn::GetLane(f(hn::Set(d, x[i])));
-  return static_cast<double>(hn::ReduceSum(d, hn::Add(sum0, sum1))) + tail;
+  return static_cast<double>(hn::GetLane(hn::SumOfLanes(d, hn::Add(sum0, sum1)))) + tail;
 }
 
 void RmsNorm(const float* x, int64_t rows, int64_t width, const float* gain, float epsilon, float* y) {
