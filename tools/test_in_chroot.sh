@@ -17,7 +17,7 @@ targets=("$@")
 [ $# -gt 0 ] || targets=(test demo)
 
 # From `deb URI suite` lines or from the newer `URIs:` form.
-mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list 2>/dev/null |
+mirror=$({ cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list 2>/dev/null || true; } |
   sed -nE 's/^URIs: *([^ ]+).*/\1/p; s/^deb +(\[[^]]*\] +)?([^ ]+) .*/\2/p' | grep -m1 '/debian/*$')
 
 if [ ! -e "$system/etc/debian_version" ]; then
@@ -59,8 +59,8 @@ inside() { chroot "$system" env -i "${environment[@]}" bash -euc "$1"; }
 inside 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends git make >/dev/null'
 rm -rf "$system/root/sinkscope" "$system/root/sinkscope.bundle"
 git -C "$repository" bundle create -q "$system/root/sinkscope.bundle" HEAD
-inside 'cd /root && git clone -q sinkscope.bundle sinkscope'
+inside 'cd && git -c advice.detachedHead=false clone -q sinkscope.bundle sinkscope'
 for target in "${targets[@]}"; do
   echo "== make $target"
-  inside "cd /root/sinkscope && time make $target"
+  inside "cd ~/sinkscope && time make $target"
 done
