@@ -5,7 +5,7 @@
     tools/check_skips.py --update    write the counts into tests/SKIPS.md (reasons stay to be written)
 
 A row is `| absent thing | places | why |`. The absent thing is what the skip names: the first
-folder of the reference data, or the beginning of the text given to GTEST_SKIP or after "SKIPPED: ".
+folder of the reference data, or the beginning of the text given to GTEST_SKIP or to a script's `skip`.
 """
 import re
 import sys
@@ -25,13 +25,13 @@ PLACES = {
         re.compile(r"^skip unless data (\S+)", re.M),
         re.compile(r"^skip unless program (\S+)", re.M),
     ),
-    ".sh": (re.compile(r"SKIPPED: ([^\"]+)\""),),
+    ".sh": (re.compile(r"\bskip \"([^\"$]+)\""),),
 }
 # A skip that none of the patterns above can name.
 ANY = {
     ".cpp": re.compile(r"SINKSCOPE_DATA_OR_SKIP\(|GTEST_SKIP\(\)"),
     ".test": re.compile(r"^skip ", re.M),
-    ".sh": re.compile(r"SKIPPED: "),
+    ".sh": re.compile(r"\bskip [\"$]"),
 }
 
 
