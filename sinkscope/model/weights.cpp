@@ -25,7 +25,7 @@ std::string expand(std::string_view pattern, int64_t layer) {
 /// A shape as the file's format writes it: GGUF counts dimensions from the innermost.
 std::string shape_text(std::vector<int64_t> shape, bool gguf) {
   if (gguf) std::reverse(shape.begin(), shape.end());
-  return fmt::format("[{}]", fmt::join(shape, ","));
+  return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
 bool needed(When when, const ModelSpec& spec) {
