@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "sinkscope/diagnostics/diagnostic.h"
+#include "sinkscope/forward/observer.h"
+#include "sinkscope/model/model_spec.h"
+#include "sinkscope/stats/hidden_state.h"
+#include "sinkscope/stats/next_token_loss.h"
+#include "sinkscope/store/store.h"
+
+namespace sinkscope::app {
+
+struct MeasureOptions {
+  std::vector<const diagnostics::Diagnostic*> diagnostics;
+  diagnostics::Thresholds thresholds;
+  std::set<int> layers;                                  ///< layers to measure
+  std::optional<std::set<std::pair<int, int>>> heads;    ///< (layer, head); none: all
+};
+
+/// Joins forward, stats and diagnostics: listens to a pass over a batch of streams and leaves one
+/// Record per stream. Each layer is judged as soon as it is done, while its values still lie in
+/// memory, so nothing of a layer outlives it but its metrics.
+class Measure : public forward::Observer {
+ public:
+  Measure(const model::ModelSpec& spec, const MeasureOptions& options,
+          std::span<const store::SequenceInfo* const> sequences);
+
+  bool wants(forward::Tap tap, int layer) const override;
+  bool wants_sums(int layer) const override;
+  void on_activation(const forward::Activation& activation) override;
+  void on_layer(const forward::LayerState& state) override;
+
+  /// After the pass: sequence metrics, then the results.
+  void finish();
+  const diagnostics::Record& record(size_t stream) const { return records_[stream]; }
+  /// Attention by position, summed over the streams of the batch, [L].
+  const std::vector<store::Curve>& curves() const { return curves_; }
+
+ private:
+  struct Layer;  // what is measured of one layer for all streams
+  bool head_chosen(int layer, int head) const;
+  void judge(const Layer& layer, const forward::LayerState& state, int64_t stream);
+  void add_curves(const Layer& layer, int index);
+
+  const model::ModelSpec& spec_;
+  const MeasureOptions& options_;
+  std::span<const store::SequenceInfo* const> sequences_;
+  std::vector<diagnostics::Record> records_;
+  std::vector<store::Curve> curves_;
+  std::vector<stats::ResidualValues> embedding_;   // by stream
+  std::vector<stats::Similarity> similarity_;      // by stream, of the layer in progress
+  std::vector<stats::NextTokenLoss> loss_;         // by stream
+};
+
+}  // namespace sinkscope::app

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "sinkscope/app/console.h"
+
+namespace sinkscope::app {
+
+/// Progress of a long run on stderr: bar, rate and time left on a terminal, a line every ten
+/// seconds elsewhere, nothing with -q.
+class Progress {
+ public:
+  /// `total` units of work (token-layers); `tokens` of them make the rate in tokens per second.
+  Progress(Console& console, int64_t total, int64_t tokens);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void update(int64_t done);
+
+ private:
+  void write(double share, double seconds, bool newline);
+  Console& console_;
+  int64_t total_, tokens_;
+  std::chrono::steady_clock::time_point start_, last_;
+  bool drawn_ = false;
+};
+
+}  // namespace sinkscope::app

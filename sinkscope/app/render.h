@@ -1,0 +1,33 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "sinkscope/app/console.h"
+#include "sinkscope/store/store.h"
+
+namespace sinkscope::app {
+
+/// Where the results of a store go.
+struct RenderOptions {
+  std::string format = "table";  ///< table, json, csv, npz
+  std::string file;              ///< csv, npz, json: this file instead of stdout
+  std::string report;            ///< HTML page; empty: none
+  std::string results;           ///< path of the store, for the table; empty: in memory
+  std::string next;              ///< command to try next, for the table
+  bool ascii = false;
+  bool overwrite = false;
+};
+
+/// Refuses (kUsage) before any work what could not be written after it: an existing file without
+/// --overwrite, a folder that is not there or not writable, an unknown format.
+void check_outputs(const RenderOptions& options, const Console& console);
+
+/// Writes page, then results.
+void render(const store::Store& store, const RenderOptions& options, Console& console);
+
+/// Writes `file` through `write` under a temporary name, then renames it.
+void write_file(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
+
+}  // namespace sinkscope::app
