@@ -1,0 +1,88 @@
+import { useEffect, useState } from "preact/hooks";
+
+import type { ClassName } from "../data/document";
+import type { Page } from "../data/page";
+import { kClasses } from "../data/classes";
+import { headName } from "./format";
+
+export type ViewName = "overview" | "heads" | "head" | "circuit";
+export type ThemeName = "system" | "light" | "dark";
+export type HeadFilter = ClassName | "event" | "all";
+
+export interface HeadId {
+  layer: number;
+  head: number;
+}
+
+/// All that a link restores. It lives in the address after #, for example
+/// `#heads?head=L5H3&metric=ratio_out&theme=dark`.
+export interface Route {
+  view: ViewName;
+  pinned: HeadId | null;
+  metric: string | null;
+  filter: HeadFilter;
+  theme: ThemeName;
+}
+
+export const kViews: ViewName[] = ["overview", "heads", "head", "circuit"];
+const kThemes: ThemeName[] = ["system", "light", "dark"];
+const kFilters: HeadFilter[] = ["all", "event", ...kClasses.map((info) => info.name)];
+
+function oneOf<T extends string>(value: string | null | undefined, known: T[], fallback: T): T {
+  return known.includes(value as T) ? (value as T) : fallback;
+}
+
+export function parseRoute(hash: string, page: Page): Route {
+  const [view = "", query = ""] = hash.replace(/^#/, "").split("?");
+  const values = new URLSearchParams(query);
+  const match = /^L(\d{1,5})H(\d{1,5})$/.exec(values.get("head") ?? "");
+  const head = match ? { layer: Number(match[1]), head: Number(match[2]) } : null;
+  return {
+    view: oneOf(view, kViews, "overview"),
+    pinned: head && page.holds(head.layer, head.head) ? head : null,
+    metric: values.get("metric"),
+    filter: oneOf(values.get("class"), kFilters, "all"),
+    theme: oneOf(values.get("theme"), kThemes, "system"),
+  };
+}
+
+export function formatRoute(route: Route): string {
+  const values = new URLSearchParams();
+  if (route.pinned) values.set("head", headName(route.pinned.layer, route.pinned.head));
+  if (route.metric) values.set("metric", route.metric);
+  if (route.filter !== "all") values.set("class", route.filter);
+  if (route.theme !== "system") values.set("theme", route.theme);
+  const query = values.toString();
+  return `#${route.view}${query ? `?${query}` : ""}`;
+}
+
+export type Go = (change: Partial<Route>) => void;
+
+const kAddressDelayMs = 300;
+
+/// The route and how to change it. Opening another view makes an entry in the history; changes
+/// within a view only replace the address, and not more often than browsers allow (they drop
+/// writes, with a warning, when a held arrow key makes hundreds).
+export function useRoute(page: Page): [Route, Go] {
+  const [route, setRoute] = useState(() => parseRoute(location.hash, page));
+
+  useEffect(() => {
+    const follow = () => setRoute(parseRoute(location.hash, page));
+    addEventListener("hashchange", follow);
+    return () => removeEventListener("hashchange", follow);
+  }, [page]);
+
+  useEffect(() => {
+    const address = formatRoute(route);
+    const current = parseRoute(location.hash, page);
+    if (formatRoute(current) === address) return;
+    if (current.view !== route.view) {
+      location.hash = address;
+      return;
+    }
+    const timer = setTimeout(() => location.replace(address), kAddressDelayMs);
+    return () => clearTimeout(timer);
+  }, [route, page]);
+
+  return [route, (change) => setRoute((old) => ({ ...old, ...change }))];
+}
