@@ -11,8 +11,8 @@ skip() {
   exit 77
 }
 
-command -v node >/dev/null || skip "node is not installed"
-command -v npm >/dev/null || skip "npm is not installed"
+node=$(sh ../tools/node.sh) || skip "node 20.19 or newer is not installed"
+PATH=$node:$PATH
 if [ "$1" = browser ]; then
   command -v chromium >/dev/null || skip "chromium is not installed"
 fi
