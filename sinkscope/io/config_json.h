@@ -47,8 +47,18 @@ class Config {
   const std::string& where() const { return where_; }
 
  private:
-  Config(std::shared_ptr<const nlohmann::json> json, std::string where);
+  Config(std::shared_ptr<const nlohmann::json> json, std::string file, std::string path);
+  std::string place(std::string_view key) const;
+  template <typename As>
+  auto optional(Names names) const;
+  template <typename As>
+  auto required(Names names) const;
+  template <typename As, typename Value>
+  std::vector<Value> list(std::string_view key) const;
+
   std::shared_ptr<const nlohmann::json> json_;
+  std::string file_;
+  std::string path_;   ///< "" or "text_config."
   std::string where_;  ///< file, and the path of keys below its root
 };
 

@@ -33,6 +33,8 @@ class GgufFile : public TensorSource {
   virtual const GgufValue* find_value(std::string_view key) const = 0;
   /// Every key, in file order.
   virtual std::vector<std::string> keys() const = 0;
+  /// "FILE: key KEY, byte N" for a complaint about its value; without the byte when absent.
+  virtual std::string place(std::string_view key) const = 0;
 
   /// Required values; throw kBadFile naming file and key when absent or of another type.
   int64_t integer(std::string_view key) const;
