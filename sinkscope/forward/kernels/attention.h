@@ -22,9 +22,9 @@ struct AttentionProblem {
   float* out = nullptr;  ///< z; a query that sees no key gets zeros
   int64_t q_stride = 0, k_stride = 0, v_stride = 0, out_stride = 0;
   float scale = 1;
-  float softcap = 0;                   ///< 0: none
-  const float* alibi_slopes = nullptr; ///< [H] or null
-  const float* sink_logits = nullptr;  ///< [H] or null
+  float softcap = 0;                    ///< 0: none
+  const float* alibi_slopes = nullptr;  ///< [H] or null
+  const float* sink_logits = nullptr;   ///< [H] or null
   Visibility visibility;
   float event_mass = 0.5f;
   AttentionSums* sums = nullptr;  ///< [H], already resized; null: no statistics, no cost
