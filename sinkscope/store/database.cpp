@@ -21,8 +21,8 @@ constexpr int kSchemaVersion = 1;
 constexpr int kBusyMilliseconds = 2000;
 constexpr const char* kOpen = "open run store";
 
-int pragma(SQLite::Database& database, const char* name) {
-  return database.execAndGet(std::string("PRAGMA ") + name).getInt();
+int64_t pragma(SQLite::Database& database, const char* name) {
+  return database.execAndGet(std::string("PRAGMA ") + name).getInt64();
 }
 
 /// Nothing in it yet: a fresh file, or one whose creation was interrupted before its first commit.
@@ -36,7 +36,7 @@ void check_is_store(SQLite::Database& database, const std::string& name) {
     throw Error(ErrorKind::kBadFile, kOpen, name + ": an SQLite database of another program",
                 "give a store written by sinkscope, or another output (-o)");
   }
-  const int version = pragma(database, "user_version");
+  const int64_t version = pragma(database, "user_version");
   if (version > kSchemaVersion) {
     throw Error(ErrorKind::kUnsupported, kOpen,
                 name + ": schema version " + std::to_string(version) +
@@ -45,6 +45,26 @@ void check_is_store(SQLite::Database& database, const std::string& name) {
   }
   if (version < 1) {
     throw damaged_store(name + ": schema version " + std::to_string(version));
+  }
+}
+
+bool has_pending_log(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(file.native() + "-wal", error);
+  return !error && size > 0;
+}
+
+/// SQLite itself notices a missing end only when it comes to read it.
+void check_length(SQLite::Database& database, const std::filesystem::path& file,
+                  const std::string& name) {
+  if (has_pending_log(file)) return;  // pages may still lie in the log alone
+  // By stat, never by opening the file: closing it would drop SQLite's locks in this process.
+  const uint64_t size = std::filesystem::file_size(file);
+  const uint64_t needed =
+      static_cast<uint64_t>(pragma(database, "page_count") * pragma(database, "page_size"));
+  if (size < needed) {
+    throw damaged_store(name + ": needs " + std::to_string(needed) + " bytes, the file has " +
+                        std::to_string(size));
   }
 }
 
@@ -149,6 +169,7 @@ Connection connect_writing(const std::filesystem::path& file, const Facts& ident
       create_schema(database, identity);
     } else {
       check_is_store(database, name);
+      check_length(database, file, name);
       check_identity(name, read_pairs(database, "identity"), identity);
     }
     // WAL: a reader (serve) never blocks the run. NORMAL: a killed process loses nothing that was
@@ -174,15 +195,16 @@ Connection connect_reading(const std::filesystem::path& file) {
       Connection connection{
           SQLite::Database(file.string(), SQLite::OPEN_READONLY, kBusyMilliseconds), name};
       check_is_store(connection.database, name);
+      check_length(connection.database, file, name);
       return connection;
     };
     try {
       return open();
     } catch (const SQLite::Exception&) {
-      const auto pending = std::filesystem::file_size(file.native() + "-wal", error);
-      if (!error && pending > 0) throw;
+      if (has_pending_log(file)) throw;
       Connection connection{open_immutable(file), name};
       check_is_store(connection.database, name);
+      check_length(connection.database, file, name);
       return connection;
     }
   } catch (const SQLite::Exception& exception) {

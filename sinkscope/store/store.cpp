@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -50,7 +49,7 @@ Error internal(const std::string& seen) { return {ErrorKind::kInternal, "store s
 
 /// [layers][heads x width] in one piece, NaN for the layers that were never written.
 std::vector<double> join_layers(const std::string& metric,
-                                const std::vector<std::vector<double>>& layers) {
+                                std::span<const std::vector<double>> layers) {
   size_t size = 0;
   for (const auto& values : layers) size = std::max(size, values.size());
   std::vector<double> joined(layers.size() * size, diagnostics::kNoData);
@@ -168,9 +167,14 @@ class SqliteStore final : public Store {
   void put_sequences(std::span<const Finished> sequences);
   void put_values(std::span<const Finished> sequences);
   void put_curves(std::span<const Curve> curves);
-  std::optional<int64_t> metric_id(std::string_view name) const {
-    const auto found = metric_ids_.find(name);
-    return found == metric_ids_.end() ? std::nullopt : std::optional(found->second);
+  struct Known {
+    int64_t id;
+    Scope scope;
+  };
+  /// nullptr when there is no such metric.
+  const Known* find_metric(std::string_view name) const {
+    const auto found = known_.find(name);
+    return found == known_.end() ? nullptr : &found->second;
   }
 
   // mutable: reading compiles statements on the connection.
@@ -178,12 +182,12 @@ class SqliteStore final : public Store {
   std::string name_;
   Facts identity_;
   std::vector<StoredMetric> metrics_;
-  std::map<std::string, int64_t, std::less<>> metric_ids_;
+  std::map<std::string, Known, std::less<>> known_;
 };
 
 void SqliteStore::read_metrics() {
   metrics_.clear();
-  metric_ids_.clear();
+  known_.clear();
   SQLite::Statement query(
       database_,
       "SELECT id, name, scope, aggregate, width, unit, definition FROM metric ORDER BY id");
@@ -195,7 +199,7 @@ void SqliteStore::read_metrics() {
     metric.width = query.getColumn(4).getInt();
     metric.unit = query.getColumn(5).getString();
     metric.definition = query.getColumn(6).getString();
-    metric_ids_[metric.name] = query.getColumn(0).getInt64();
+    known_[metric.name] = {query.getColumn(0).getInt64(), metric.scope};
     metrics_.push_back(std::move(metric));
   }
 }
@@ -256,12 +260,15 @@ void SqliteStore::put_values(std::span<const Finished> sequences) {
       database_, "INSERT INTO sequence_value (metric, sequence, layers, data) VALUES (?, ?, ?, ?)");
   for (const Finished& finished : sequences) {
     for (const auto& [metric, layers] : finished.record->all()) {
-      const auto id = metric_id(metric);
-      if (!id) throw internal("metric " + metric + " was not announced with put_metrics");
-      const std::vector<double> joined = join_layers(metric, layers);
-      insert.bind(1, *id);
+      const Known* known = find_metric(metric);
+      if (!known) throw internal("metric " + metric + " was not announced with put_metrics");
+      // A record has room for every layer; values of the whole sequence stand in the first row.
+      const size_t rows =
+          std::min(layers.size(), known->scope == Scope::kSequence ? size_t{1} : layers.size());
+      const std::vector<double> joined = join_layers(metric, {layers.data(), rows});
+      insert.bind(1, known->id);
       insert.bind(2, finished.info->id);
-      insert.bind(3, static_cast<int64_t>(layers.size()));
+      insert.bind(3, static_cast<int64_t>(rows));
       bind_array<double>(insert, 4, joined);
       insert.exec();
       insert.reset();
@@ -329,13 +336,13 @@ std::map<int64_t, std::vector<double>> SqliteStore::values(std::string_view metr
 std::map<int64_t, std::vector<std::vector<double>>> SqliteStore::values(
     std::string_view metric) const {
   std::map<int64_t, std::vector<std::vector<double>>> all;
-  const auto id = metric_id(metric);
-  if (!id) return all;
+  const Known* known = find_metric(metric);
+  if (!known) return all;
   return guarded("read run store", [&] {
     SQLite::Statement query(
         database_,
         "SELECT sequence, layers, data FROM sequence_value WHERE metric = ? ORDER BY sequence");
-    query.bind(1, *id);
+    query.bind(1, known->id);
     while (query.executeStep()) {
       const std::string what = name_ + ": metric " + valid_utf8(metric);
       const auto joined = read_array<double>(query, 2, what);
