@@ -1,6 +1,6 @@
 import type { HeadRow, Maybe } from "./document";
 import type { Page } from "./page";
-import { integer, isNumber, magnitude, share } from "../ui/format";
+import { isNumber, magnitude, share } from "../ui/format";
 
 /// How values become colours: shares on 0..1, magnitudes on a log or linear axis, differences on a
 /// two-sided one, classes by letter.
@@ -92,7 +92,7 @@ const kKnown: Known[] = [
     formula: "σ_1 / Σ σ of W_Qᵀ W_K" },
 ];
 
-const kNotMetrics = new Set(["layer", "head", "kv_head", "sink_index", "class", "conditional"]);
+const kNotMetrics = new Set(["layer", "head", "kv_head", "sink_index", "class", "conditional", "sink", "event", "too_short"]);
 
 function formatOf(scale: MetricScale): (value: unknown) => string {
   return scale === "share" ? share : magnitude;
@@ -145,6 +145,3 @@ export function strongestHead(page: Page): { layer: number; head: number } {
   return { layer: best?.layer ?? 0, head: best?.head ?? 0 };
 }
 
-export function sinkIndex(row: HeadRow | undefined): string {
-  return integer(row?.["sink_index"]);
-}

@@ -4,7 +4,7 @@ import { classInfo } from "../data/classes";
 import { headMapDrawing } from "../plot/head_map";
 import type { Pen } from "../plot/pen";
 import { useReport } from "../ui/context";
-import { headName, integer, isNumber, magnitude, share } from "../ui/format";
+import { headName, isNumber, magnitude, positionName, share } from "../ui/format";
 import { useWidth } from "../ui/hooks";
 import type { HeadId } from "../ui/route";
 import { Canvas } from "./canvas";
@@ -76,7 +76,7 @@ export function HeadReadout({ id, head }: { id: string; head: HeadId | null }) {
   const items: [string, string][] = [
     ["class", classInfo(row.class).label],
     ["alpha_0", share(row.alpha?.[0])],
-    ["sink at", integer(row["sink_index"])],
+    ["sink at", positionName(row["sink_index"])],
     ["ratio_out", magnitude(row["ratio_out"])],
     ["stable rank", magnitude(row["stable_rank"])],
   ];
@@ -117,5 +117,5 @@ export function same(a: HeadId | null, b: HeadId | null): boolean {
 }
 
 function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  return text.includes("_") ? text : text.charAt(0).toUpperCase() + text.slice(1);
 }

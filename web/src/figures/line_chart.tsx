@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 
@@ -16,6 +17,8 @@ interface LineChartProps {
   formula?: string;
   /// Must keep its identity while nothing changes.
   plan: LinePlan;
+  /// controls above the chart
+  children?: ComponentChildren;
 }
 
 const kHeight = 320;
@@ -32,7 +35,14 @@ function uplotOptions(plan: LinePlan, palette: Palette, width: number): uPlot.Op
   const dots = plan.x.length <= 100;
   return {
     width, height: kHeight,
-    legend: { live: true },
+    legend: {
+      markers: {
+        width: 3,
+        stroke: (_u, i) => palette.series[plan.series[i - 1]?.color ?? 0] ?? palette.text,
+        fill: () => "transparent",
+        dash: (_u, i) => (plan.series[i - 1]?.dash ? (plan.series[i - 1]!.dash![0]! > 4 ? "dashed" : "dotted") : "solid"),
+      },
+    },
     cursor: { drag: { x: true, y: false } },
     scales: {
       x: { time: false, range: (_u, low, high) => [low - pad, high + pad] },
@@ -59,7 +69,7 @@ function uplotOptions(plan: LinePlan, palette: Palette, width: number): uPlot.Op
 }
 
 /// Lines over layers or positions; drag to zoom, double click to see all again.
-export function LineChart({ id, title, definition, formula, plan }: LineChartProps) {
+export function LineChart({ id, title, definition, formula, plan, children }: LineChartProps) {
   const { palette } = useReport();
   const [box, width] = useWidth<HTMLDivElement>();
   const chart = useRef<uPlot | null>(null);
@@ -86,6 +96,7 @@ export function LineChart({ id, title, definition, formula, plan }: LineChartPro
         header: [plan.xName, ...plan.series.map((s) => s.label)],
         rows: plan.x.map((x, i) => [x, ...plan.series.map((s) => s.values[i] ?? null)]),
       })}>
+      {children}
       <div ref={box} class="chart" role="img" aria-label={`${title}: line chart, ${plan.series.map((s) => s.label).join(", ")}`} />
     </Figure>
   );

@@ -1,8 +1,9 @@
 import type { ClassInfo } from "../data/classes";
 import { classInfo } from "../data/classes";
 import type { Palette } from "../ui/theme";
+import { inkOn } from "./color";
 import { kTextSize, textWidth, type Pen } from "./pen";
-import { inkOn, type ColorScale } from "./scale";
+import type { ColorScale } from "./scale";
 
 export const kLegendRow = 24;
 const kChip = 18;

@@ -21,18 +21,6 @@ function colorAt(table: Table, position: number): string {
   return `rgb(${mix(0)},${mix(1)},${mix(2)})`;
 }
 
-/// Black or white, whichever reads better on a colour given as rgb(...) or #rrggbb.
-export function inkOn(color: string): string {
-  const hex = /^#(..)(..)(..)$/.exec(color);
-  const parts = hex ? hex.slice(1).map((h) => parseInt(h, 16)) : (color.match(/\d+/g) ?? []).map(Number);
-  const linear = parts.slice(0, 3).map((c) => {
-    const v = c / 255;
-    return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
-  });
-  const luminance = 0.2126 * linear[0]! + 0.7152 * linear[1]! + 0.0722 * linear[2]!;
-  return luminance > 0.179 ? "#000000" : "#ffffff";
-}
-
 /// An axis: maps values to 0..1 and names its ticks.
 export interface Axis {
   low: number;

@@ -5,6 +5,7 @@ import { isNumber } from "../ui/format";
 import type { HeadFilter, HeadId } from "../ui/route";
 import type { Palette } from "../ui/theme";
 import { drawFrame, makeFrame, type Frame } from "./axes";
+import { blend } from "./color";
 import { passes } from "./head_map";
 import { kLegendRow, classLegend } from "./legend";
 import type { Drawing, Pen } from "./pen";
@@ -89,10 +90,4 @@ function drawMark(pen: Pen, x: number, y: number, name: ClassName, r: number, pa
   if (name === "nop") pen.circle(x, y, r, fill, edge);
   else if (name === "broadcast") pen.polygon([[x, y - r * 1.2], [x - r * 1.15, y + r * 0.9], [x + r * 1.15, y + r * 0.9]], fill, edge);
   else pen.rect(x - r * 0.85, y - r * 0.85, r * 1.7, r * 1.7, fill, edge);
-}
-
-function blend(color: string, background: string, part: number): string {
-  const read = (hex: string) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
-  const [front, back] = [read(color), read(background)];
-  return `#${front.map((c, i) => Math.round(c * part + back[i]! * (1 - part)).toString(16).padStart(2, "0")).join("")}`;
 }

@@ -46,7 +46,12 @@ export function tick(value: number): string {
   if (value !== 0 && (Math.abs(value) >= 1e7 || Math.abs(value) < 1e-3)) {
     return value.toExponential(0).replace("e+", "e");
   }
-  return value.toLocaleString("en-US", { maximumFractionDigits: 4 });
+  return (value + 0).toLocaleString("en-US", { maximumFractionDigits: 4 });  // + 0: no "-0"
+}
+
+/// A key position; -1 stands for the learned sink logit.
+export function positionName(index: unknown): string {
+  return index === -1 ? "sink logit" : integer(index);
 }
 
 export function headName(layer: number, head: number): string {

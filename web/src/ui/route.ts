@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { ClassName } from "../data/document";
 import type { Page } from "../data/page";
@@ -65,22 +65,33 @@ const kAddressDelayMs = 300;
 /// writes, with a warning, when a held arrow key makes hundreds).
 export function useRoute(page: Page): [Route, Go] {
   const [route, setRoute] = useState(() => parseRoute(location.hash, page));
+  // The last address seen. When the real one differs, someone followed a link and the event that
+  // tells us is on its way: writing ours now would take them back.
+  const known = useRef(location.hash);
 
   useEffect(() => {
-    const follow = () => setRoute(parseRoute(location.hash, page));
+    const follow = () => {
+      known.current = location.hash;
+      setRoute(parseRoute(location.hash, page));
+    };
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);
   }, [page]);
 
   useEffect(() => {
     const address = formatRoute(route);
-    const current = parseRoute(location.hash, page);
+    const current = parseRoute(known.current, page);
     if (formatRoute(current) === address) return;
+    const write = (use: (address: string) => void) => {
+      if (location.hash !== known.current) return;
+      use(address);
+      known.current = location.hash;
+    };
     if (current.view !== route.view) {
-      location.hash = address;
+      write((to) => { location.hash = to; });
       return;
     }
-    const timer = setTimeout(() => location.replace(address), kAddressDelayMs);
+    const timer = setTimeout(() => write((to) => location.replace(to)), kAddressDelayMs);
     return () => clearTimeout(timer);
   }, [route, page]);
 

@@ -54,10 +54,10 @@ export function Table<Row>({ id, caption, columns, rows, sort, current }: TableP
     csvText(columns.map((c) => c.key), sorted.map((row) => columns.map((c) => c.value(row)))), "text/csv");
 
   return (
-    <div class="table">
-      <div class="scroll" tabIndex={0} role="region" aria-label={caption}>
-        <table id={id}>
-          <caption>{caption}</caption>
+    <section class="table" aria-labelledby={`${id}-title`}>
+      <h3 id={`${id}-title`}>{caption}</h3>
+      <div class="scroll" tabIndex={0} role="region" aria-label={`${caption}, scrolls sideways`}>
+        <table id={id} aria-labelledby={`${id}-title`}>
           <thead>
             <tr>
               {columns.map((column) => (
@@ -90,6 +90,6 @@ export function Table<Row>({ id, caption, columns, rows, sort, current }: TableP
         <button type="button" disabled={start + kPageRows >= rows.length} onClick={() => setFirst(start + kPageRows)}>Next</button>
         <button type="button" aria-label={`Download table as CSV: ${caption}`} onClick={saveCsv}>CSV</button>
       </div>
-    </div>
+    </section>
   );
 }

@@ -134,12 +134,12 @@ function SinksByLayer() {
 function Cosines() {
   const { page } = useReport();
   const plan = useMemo(() => layerPlan(page, "cosine", false,
-    [["cos_p0_max", "position 0 with the others, largest"], ["cos_p0_mean", "position 0 with the others, mean"], ["cos_pair_mean", "two other positions, mean"]],
+    [["cos_p0_max", "position 0 with the others, largest"], ["cos_p0_mean", "position 0 with the others, mean"], ["cos_pair_mean", "any two positions, mean"]],
     [0, 1]), [page]);
   return (
     <LineChart id="cosines" title="Cosines between token states" plan={plan}
       definition="How alike the states of two positions are in each layer: 1 the same direction, 0 unrelated. Position 0 apart from the rest makes it an easy key to find."
-      formula="cos(z_0, z_t) and cos(z_s, z_t), s ≠ t > 0, of what queries, keys and values read" />
+      formula="cos(z_0, z_t) over t ≥ 1 and cos(z_i, z_j) over i < j; z is the input of q, k and v, norm gain included" />
   );
 }
 

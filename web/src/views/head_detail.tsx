@@ -1,4 +1,4 @@
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 
 import { classOfCode } from "../data/classes";
 import type { EventPoint, HeadRow, Maybe } from "../data/document";
@@ -7,7 +7,7 @@ import { LineChart } from "../figures/line_chart";
 import type { LinePlan } from "../plot/lines";
 import { ClassBadge } from "../ui/class_badge";
 import { useReport } from "../ui/context";
-import { headName, integer, isNumber, magnitude, share } from "../ui/format";
+import { headName, integer, isNumber, magnitude, positionName, share } from "../ui/format";
 import { Table, type Column } from "../ui/table";
 import { Verdict } from "./verdict";
 
@@ -44,8 +44,8 @@ function HeadPicker() {
   return (
     <div class="toolbar">
       <h2>Head {headName(layer, head)}</h2>
-      <label class="control">layer <select id="layer" value={layer} onChange={(e) => go({ pinned: { layer: Number(e.currentTarget.value), head } })}>{options(page.layers)}</select></label>
-      <label class="control">head <select id="head" value={head} onChange={(e) => go({ pinned: { layer, head: Number(e.currentTarget.value) } })}>{options(page.heads)}</select></label>
+      <label class="control">layer <select id="pick-layer" value={layer} onChange={(e) => go({ pinned: { layer: Number(e.currentTarget.value), head } })}>{options(page.layers)}</select></label>
+      <label class="control">head <select id="pick-head" value={head} onChange={(e) => go({ pinned: { layer, head: Number(e.currentTarget.value) } })}>{options(page.heads)}</select></label>
       <button type="button" onClick={() => step(-1)}>Previous head</button>
       <button type="button" onClick={() => step(1)}>Next head</button>
       <span class="note">
@@ -68,15 +68,15 @@ function uniformAlpha(positions: number, causal: boolean): number[] {
   return alpha;
 }
 
-function alphaPlan(page: Page, curve: Maybe[]): LinePlan {
+function alphaPlan(page: Page, curve: Maybe[], log: boolean): LinePlan {
   const positions = curve.length;
   const epsilon = page.threshold("epsilon", 0.3);
   return {
     x: curve.map((_v, i) => i),
     xName: "position (key)",
     yName: "alpha (share of attention)",
-    log: false,
-    include: [0, 1],
+    log,
+    include: log ? [1] : [0, 1],
     series: [
       { label: "alpha of this head", values: curve, color: 0 },
       { label: "uniform head", values: uniformAlpha(positions, page.scan.model["causal"] !== false), color: 2, dash: [6, 4] },
@@ -88,14 +88,20 @@ function alphaPlan(page: Page, curve: Maybe[]): LinePlan {
 function AlphaChart({ row }: { row: HeadRow }) {
   const { page } = useReport();
   const curve = page.curve(row.layer, row.head);
-  const plan = useMemo(() => curve && alphaPlan(page, curve), [page, curve]);
+  const [log, setLog] = useState(false);
+  const plan = useMemo(() => curve && alphaPlan(page, curve, log), [page, curve, log]);
   if (!plan) return <p class="empty">The run stored no attention by position for this head.</p>;
   const judged = plan.x.length - page.threshold("min_queries", 16);
   return (
     <LineChart id="alpha" title={`Attention that each position receives in ${headName(row.layer, row.head)}`}
       definition={"Mean attention that the key at a position receives from the queries that see it, over all sequences." +
         (page.scan.model["causal"] !== false && judged > 0 ? ` Positions after ${integer(judged)} are seen by too few queries to be judged.` : "")}
-      formula="alpha_k = (1/n_k) Σ_i A_ik, n_k = number of queries that see key k; uniform: (1/n_k) Σ_i 1/|V(i)|" plan={plan} />
+      formula="alpha_k = (1/n_k) Σ_i A_ik, n_k = number of queries that see key k; uniform: (1/n_k) Σ_i 1/|V(i)|" plan={plan}>
+      <label class="check">
+        <input type="checkbox" checked={log} onChange={(event) => setLog(event.currentTarget.checked)} />
+        log axis
+      </label>
+    </LineChart>
   );
 }
 
@@ -111,7 +117,7 @@ function Events({ row }: { row: HeadRow }) {
       { key: "sequence", label: "sequence", value: (e) => e[0] },
       { key: "source", label: "source", text: true, value: source },
       { key: "start", label: "from token", value: start, show: (e) => integer(start(e)) },
-      { key: "sink_index", label: "sink at", value: (e) => e[3], show: (e) => integer(e[3]) },
+      { key: "sink_index", label: "sink at", value: (e) => e[3], show: (e) => positionName(e[3]) },
       { key: "label", label: "token", text: true, value: (e) => page.label(e[0], e[3]),
         show: (e) => { const label = page.label(e[0], e[3]); return label === null ? "–" : <code class="token">{label}</code>; } },
       number("alpha_sink", "alpha at sink", 4, share),

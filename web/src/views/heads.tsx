@@ -2,14 +2,13 @@ import { useMemo, useState } from "preact/hooks";
 
 import { classInfo } from "../data/classes";
 import type { HeadRow } from "../data/document";
-import { sinkIndex } from "../data/metrics";
 import { HeadMap } from "../figures/head_map";
 import { Scatter } from "../figures/scatter";
 import { passes } from "../plot/head_map";
 import { ClassBadge } from "../ui/class_badge";
 import { FilterSelect, MetricSelect } from "../ui/controls";
 import { useReport } from "../ui/context";
-import { headName, isNumber } from "../ui/format";
+import { headName, isNumber, positionName } from "../ui/format";
 import { formatRoute, type HeadId } from "../ui/route";
 import { Table, type Column } from "../ui/table";
 
@@ -45,14 +44,14 @@ function HeadTable({ rows }: { rows: HeadRow[] }) {
       { key: "head", label: "no.", title: "head, counted in its layer", value: (row) => row.head },
       { key: "class", label: "class", text: true, value: (row) => classInfo(row.class).name, show: (row) => <ClassBadge name={row.class} /> },
       { key: "sink_index", label: "sink at", title: "most frequent dominant position",
-        value: (row) => (isNumber(row["sink_index"]) ? row["sink_index"] : null), show: sinkIndex },
+        value: (row) => (isNumber(row["sink_index"]) ? row["sink_index"] : null), show: (row) => positionName(row["sink_index"]) },
     ];
-    for (const m of metrics) {
+    for (const m of [metric, ...metrics.filter((other) => other !== metric)]) {
       if (m.scale === "class") continue;
       list.push({ key: m.id, label: m.label, title: m.definition, value: m.value, show: (row) => m.format(m.value(row)) });
     }
     return list;
-  }, [metrics, route]);
+  }, [metrics, metric, route]);
   const key = metric.scale === "class" ? "class" : metric.id;
   return (
     <Table key={key} id="head-table" caption="All heads with every metric; a heading sorts" columns={columns} rows={rows}

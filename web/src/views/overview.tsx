@@ -90,7 +90,7 @@ function KeyNumbers() {
 
 function Explanation() {
   return (
-    <details class="card">
+    <details class="card" open>
       <summary>What is an attention sink?</summary>
       <p>
         Each attention head of a transformer looks, from every token, at earlier tokens. In many heads nearly all tokens look at

@@ -85,8 +85,13 @@ function magnitudeOf(threshold: number): string {
   return threshold.toLocaleString("en-US", { maximumFractionDigits: 6 });
 }
 
+function sinkName(index: unknown): string {
+  if (index === -1) return "the learned sink logit";
+  return isNumber(index) ? `position ${index}` : "its sink";
+}
+
 function sentence(row: HeadRow): string {
-  const at = isNumber(row["sink_index"]) ? `position ${row["sink_index"]}` : "its sink";
+  const at = sinkName(row["sink_index"]);
   const ratio = isNumber(row["ratio_out"]) ? `${magnitude(row["ratio_out"])} times the length of the others'` : null;
   const info = classInfo(row.class);
   switch (info.name) {
