@@ -49,15 +49,12 @@ void check_version(GgufCursor& cursor) {
                 ErrorKind::kUnsupported, "convert the model again with a current version");
 }
 
-uint64_t read_count(GgufCursor& cursor, std::string_view what, uint64_t least_bytes) {
-  const uint64_t start = cursor.position();
-  const auto count = cursor.number<uint64_t>(fmt::format("the number of {}", what));
-  if (count > cursor.remaining() / least_bytes) {
-    cursor.refuse(start,
-                  fmt::format("{} {} cannot fit in a file of {} bytes", count, what, cursor.size()),
-                  ErrorKind::kBadFile, GgufCursor::kCutShort);
-  }
-  return count;
+void check_count(const GgufCursor& cursor, uint64_t count, std::string_view what, uint64_t byte,
+                 uint64_t least_bytes) {
+  if (count <= cursor.remaining() / least_bytes) return;
+  cursor.refuse(byte,
+                fmt::format("{} {} cannot fit in a file of {} bytes", count, what, cursor.size()),
+                ErrorKind::kBadFile, GgufCursor::kCutShort);
 }
 
 }  // namespace
@@ -67,8 +64,11 @@ GgufHeader read_gguf_header(std::span<const std::byte> bytes, const std::string&
   GgufCursor cursor(bytes, file);
   check_magic(cursor, bytes, file);
   check_version(cursor);
-  const uint64_t tensors = read_count(cursor, "tensors", kLeastTensorBytes);
-  const uint64_t keys = read_count(cursor, "keys", kLeastKeyBytes);
+  const uint64_t counts = cursor.position();
+  const auto tensors = cursor.number<uint64_t>("the number of tensors");
+  const auto keys = cursor.number<uint64_t>("the number of keys");
+  check_count(cursor, tensors, "tensors", counts, kLeastTensorBytes);
+  check_count(cursor, keys, "keys", counts + sizeof tensors, kLeastKeyBytes);
   read_gguf_keys(cursor, keys, header);
   read_gguf_tensors(cursor, tensors, header);
   return header;
