@@ -21,6 +21,10 @@ constexpr int64_t kRowGrain = 16;  // rows per task of the row operations
 
 /// The state of one call of run(): the batch of streams and the buffers of a layer.
 struct Runner::Pass {
+  Pass(const model::Model& model, const RunOptions& options, std::span<const Stream> streams,
+       std::span<Observer* const> observers)
+      : model(model), options(options), streams(streams), observers(observers) {}
+
   const model::Model& model;
   const RunOptions& options;
   std::span<const Stream> streams;
@@ -326,7 +330,7 @@ Runner::Runner(const model::Model& model, RunOptions options) : model_(model), o
 
 void Runner::run(std::span<const Stream> streams, std::span<Observer* const> observers) {
   const at::NoGradGuard no_grad;
-  Pass pass{model_, options_, streams, observers};
+  Pass pass(model_, options_, streams, observers);
   const model::ModelSpec& spec = model_.spec();
   try {
     pass.lay_out();

@@ -49,6 +49,7 @@ void HeadAttention::add(int64_t query, std::span<const float> row, int64_t first
   if (last - first > 1) value_.entropy_norm_sum += entropy / std::log(static_cast<double>(last - first));
   value_.self_sum += query >= first && query < last ? row[static_cast<size_t>(query)] : 0;
   value_.sink_logit_sum += 1 - total;
+  value_.sink_logit_events += 1 - total >= event_mass_;
 }
 
 void HeadAttention::add(const forward::AttentionSums& sums, const forward::Visibility& visibility) {
@@ -72,7 +73,10 @@ void HeadAttention::add(const forward::AttentionSums& sums, const forward::Visib
     if (last - first > 1) value_.entropy_norm_sum += sums.row_entropy[i] / std::log(keys);
     value_.self_sum += sums.row_self[i];
     value_.square_sum += sums.row_square[i];
-    if (!sums.row_missing.empty()) value_.sink_logit_sum += sums.row_missing[i];
+    if (!sums.row_missing.empty()) {
+      value_.sink_logit_sum += sums.row_missing[i];
+      value_.sink_logit_events += sums.row_missing[i] >= event_mass_;
+    }
   }
   int64_t count = 0;
   double share = 0;
@@ -93,6 +97,7 @@ void HeadAttention::merge(const HeadAttention& other) {
   value_.self_sum += other.value_.self_sum;
   value_.square_sum += other.value_.square_sum;
   value_.sink_logit_sum += other.value_.sink_logit_sum;
+  value_.sink_logit_events += other.value_.sink_logit_events;
   value_.queries += other.value_.queries;
   value_.queries_many += other.value_.queries_many;
 }
