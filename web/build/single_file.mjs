@@ -33,8 +33,10 @@ export function singleFile() {
         .filter((line) => !/<script type="module"|<link rel="(stylesheet|modulepreload)"/.test(line));
       const html = lines
         .join("\n")
-        .replace("<meta charset=\"utf-8\">", (meta) =>
-          `${meta}\n<meta http-equiv="Content-Security-Policy" content="${policy}">`)
+        .replace(
+          '<meta charset="utf-8">',
+          (meta) => `${meta}\n<meta http-equiv="Content-Security-Policy" content="${policy}">`,
+        )
         .replace("</head>", () => `<style>${style}</style>\n</head>`)
         .replace("</body>", () => `<script>${script}</script>\n</body>`);
       if (html.split(kMarker).length !== 2 || !html.includes(policy)) {

@@ -12,7 +12,10 @@ import { Heads } from "./views/heads";
 import { kViewTitle, Overview } from "./views/overview";
 
 const kViewBody: Record<ViewName, () => preact.JSX.Element> = {
-  overview: Overview, heads: Heads, head: HeadDetail, circuit: Circuit,
+  overview: Overview,
+  heads: Heads,
+  head: HeadDetail,
+  circuit: Circuit,
 };
 
 const kQuestion: Record<ViewName, string> = {
@@ -39,7 +42,11 @@ export function App({ page }: { page: Page }) {
         <Title page={page} />
         <label class="control theme">
           Theme{" "}
-          <select id="theme" value={route.theme} onChange={(event) => go({ theme: event.currentTarget.value as ThemeName })}>
+          <select
+            id="theme"
+            value={route.theme}
+            onChange={(event) => go({ theme: event.currentTarget.value as ThemeName })}
+          >
             <option value="system">system</option>
             <option value="light">light</option>
             <option value="dark">dark</option>
@@ -47,7 +54,13 @@ export function App({ page }: { page: Page }) {
         </label>
         <nav aria-label="Views">
           {views.map((name) => (
-            <a key={name} href={formatRoute({ ...route, view: name })} aria-current={name === view ? "page" : undefined}>{kViewTitle[name]}</a>
+            <a
+              key={name}
+              href={formatRoute({ ...route, view: name })}
+              aria-current={name === view ? "page" : undefined}
+            >
+              {kViewTitle[name]}
+            </a>
           ))}
         </nav>
       </header>
@@ -55,15 +68,21 @@ export function App({ page }: { page: Page }) {
         <p class="question">{kQuestion[view]}</p>
         {page.notices.length > 0 && (
           <details class="card warning">
-            <summary>{integer(page.notices.length)} parts of the data do not fit the rest and are not shown</summary>
-            <ul>{page.notices.slice(0, 20).map((text) => <li key={text}>{text}</li>)}</ul>
+            <summary>
+              {integer(page.notices.length)} parts of the data do not fit the rest and are not shown
+            </summary>
+            <ul>
+              {page.notices.slice(0, 20).map((text) => (
+                <li key={text}>{text}</li>
+              ))}
+            </ul>
           </details>
         )}
         <Body />
       </main>
       <footer>
-        Written by {fact(page.scan.tool?.["name"])} {fact(page.scan.tool?.["version"])}. Layers, heads and positions count from 0.
-        Unprocessed weights. This page needs no network.
+        Written by {fact(page.scan.tool?.["name"])} {fact(page.scan.tool?.["version"])}. Layers, heads and
+        positions count from 0. Unprocessed weights. This page needs no network.
       </footer>
     </ReportContext.Provider>
   );
@@ -71,7 +90,10 @@ export function App({ page }: { page: Page }) {
 
 function Title({ page }: { page: Page }) {
   const { model, inputs } = page.scan;
-  const name = String(model["path"] ?? "model").replace(/[\\/]+$/, "").split(/[\\/]/).pop();
+  const name = String(model["path"] ?? "model")
+    .replace(/[\\/]+$/, "")
+    .split(/[\\/]/)
+    .pop();
   const parts = [
     fact(model["family"]),
     `${page.layers} layers × ${page.heads} heads`,
@@ -80,7 +102,9 @@ function Title({ page }: { page: Page }) {
   ];
   return (
     <div class="title">
-      <h1><span class="brand">sinkscope</span> {name}</h1>
+      <h1>
+        <span class="brand">sinkscope</span> {name}
+      </h1>
       <p>{parts.join(" · ")}</p>
     </div>
   );
@@ -90,7 +114,9 @@ export function Problem({ text }: { text: string }) {
   return (
     <main>
       <h1>sinkscope</h1>
-      <p class="empty" role="alert">This report cannot be shown: {text}.</p>
+      <p class="empty" role="alert">
+        This report cannot be shown: {text}.
+      </p>
     </main>
   );
 }

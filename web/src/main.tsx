@@ -11,7 +11,10 @@ if (root) {
   root.textContent = "";
   try {
     const page = readPage(document.getElementById("data")?.textContent ?? "");
-    const name = String(page.scan.model["path"] ?? "").replace(/[\\/]+$/, "").split(/[\\/]/).pop();
+    const name = String(page.scan.model["path"] ?? "")
+      .replace(/[\\/]+$/, "")
+      .split(/[\\/]/)
+      .pop();
     document.title = `sinkscope: ${name || "report"}`;
     render(<App page={page} />, root);
   } catch (error) {

@@ -4,8 +4,14 @@ import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
 const kFlags = [
-  "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-  "--disable-background-networking", "--disable-component-update", "--disable-sync",
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
 ];
 
 export async function launch() {
@@ -16,7 +22,11 @@ export async function launch() {
 /// Opens `file` with the network watched: whatever the page logs, throws or requests beyond itself
 /// is added to `troubles`.
 export async function open(browser, file, troubles, { hash = "", ...options } = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true, ...options });
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    acceptDownloads: true,
+    ...options,
+  });
   const page = await context.newPage();
   const address = pathToFileURL(file).href;
   page.on("console", (message) => troubles.push(`console ${message.type()}: ${message.text()}`));
@@ -31,7 +41,10 @@ export async function open(browser, file, troubles, { hash = "", ...options } = 
 
 /// Two frames and the delay of the address: everything that follows an action has happened.
 export async function settle(page) {
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50)))));
+  await page.evaluate(
+    () =>
+      new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50)))),
+  );
 }
 
 export function pageData(page) {

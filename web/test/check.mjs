@@ -11,7 +11,10 @@ import { damageChecks, largeChecks, lengthChecks } from "./document_checks.mjs";
 import { fill } from "./fill.mjs";
 import { downloadChecks, selectionChecks, sizeChecks, staticChecks, viewChecks } from "./page_checks.mjs";
 
-const { values, positionals } = parseArgs({ options: { screenshots: { type: "string" } }, allowPositionals: true });
+const { values, positionals } = parseArgs({
+  options: { screenshots: { type: "string" } },
+  allowPositionals: true,
+});
 const shots = values.screenshots && resolve(values.screenshots);
 if (shots) mkdirSync(shots, { recursive: true });
 

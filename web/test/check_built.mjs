@@ -14,7 +14,9 @@ try {
   if (built.equals(kept)) {
     console.log(`web/dist/index.html is current (${kept.length} bytes)`);
   } else {
-    console.error(`web/dist/index.html (${kept.length} bytes) is not what the sources give (${built.length} bytes): npm run build`);
+    console.error(
+      `web/dist/index.html (${kept.length} bytes) is not what the sources give (${built.length} bytes): npm run build`,
+    );
     process.exitCode = 1;
   }
 } finally {

@@ -21,14 +21,22 @@ export async function lengthChecks(browser, bundle, folder, troubles) {
     bytes.push(page.bytes);
     const tab = await open(browser, page.file, troubles, { hash: "#heads" });
     await settle(tab);
-    expect((await tab.locator(".pager").first().innerText()).includes("of 144"), `OUT-2: 144 heads at T = ${positions}`);
-    await tab.evaluate(() => { location.hash = "head"; });
+    expect(
+      (await tab.locator(".pager").first().innerText()).includes("of 144"),
+      `OUT-2: 144 heads at T = ${positions}`,
+    );
+    await tab.evaluate(() => {
+      location.hash = "head";
+    });
     await settle(tab);
-    expect(await tab.locator("#alpha canvas").count() === 1, `OUT-2: alpha at T = ${positions}`);
+    expect((await tab.locator("#alpha canvas").count()) === 1, `OUT-2: alpha at T = ${positions}`);
     await tab.context().close();
   }
   const growth = (bytes[2] - bytes[1]) / (bytes[1] - bytes[0]);
-  expect(growth > 6.4 && growth < 9.6, `OUT-2: bytes ${bytes.join(", ")}: growth ${growth.toFixed(2)} for 8 times the length`);
+  expect(
+    growth > 6.4 && growth < 9.6,
+    `OUT-2: bytes ${bytes.join(", ")}: growth ${growth.toFixed(2)} for 8 times the length`,
+  );
 }
 
 /// 80 x 64 heads; returns the first paint in ms (printed, not judged: machines differ).
@@ -36,7 +44,9 @@ export async function largeChecks(browser, bundle, folder, troubles, shots) {
   const { file } = write(folder, "large.html", bundle, synthetic({ layers: 80, heads: 64 }));
   const tab = await open(browser, file, troubles, { hash: "#heads" });
   await settle(tab);
-  const paint = await tab.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN);
+  const paint = await tab.evaluate(
+    () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN,
+  );
   const nodes = await tab.evaluate(() => document.querySelectorAll("*").length);
   expect(nodes < 4000, `80 x 64 heads: ${nodes} nodes`);
   if (shots) await tab.screenshot({ path: join(shots, "large.png"), fullPage: true });
@@ -58,27 +68,50 @@ async function textOf(browser, file, troubles, hash = "") {
 }
 
 export async function damageChecks(browser, bundle, folder, troubles) {
-  const show = (name, document, hash) => textOf(browser, write(folder, name, bundle, document).file, troubles, hash);
-  expect((await textOf(browser, bundle, troubles)).text.includes("carries no data"), "a page without data says so");
+  const show = (name, document, hash) =>
+    textOf(browser, write(folder, name, bundle, document).file, troubles, hash);
+  expect(
+    (await textOf(browser, bundle, troubles)).text.includes("carries no data"),
+    "a page without data says so",
+  );
   expect((await show("damaged.html", '{"schema":')).text.includes("is damaged"), "damaged data is named");
-  expect((await show("schema.html", { schema: "sinkscope.page/2", scan: {} })).text.includes("sinkscope.page/2"), "another schema is named");
+  expect(
+    (await show("schema.html", { schema: "sinkscope.page/2", scan: {} })).text.includes("sinkscope.page/2"),
+    "another schema is named",
+  );
 
   const full = synthetic();
   expectEqual((await show("hostile.html", full)).bold, 0, "text from the data never becomes markup");
   const { scan } = full;
-  const bare = { schema: full.schema, scan: { schema: scan.schema, model: scan.model, heads: scan.heads.map(({ layer, head, alpha }) => ({ layer, head, alpha })) } };
+  const bare = {
+    schema: full.schema,
+    scan: {
+      schema: scan.schema,
+      model: scan.model,
+      heads: scan.heads.map(({ layer, head, alpha }) => ({ layer, head, alpha })),
+    },
+  };
   for (const hash of ["#overview", "#heads", "#head", "#circuit"]) {
     const { text, tabs } = await show("bare.html", bare, hash);
     expectEqual(tabs, 3, `only measured parts: no circuit tab (${hash})`);
     expect(!/NaN|undefined|null/.test(text), `only measured parts: dashes for no data (${hash})`);
   }
   const some = { ...full, scan: { ...scan, heads: scan.heads.filter((head) => head.layer === 3) } };
-  expect((await show("layer.html", some, "#head?head=L0H0")).text.includes("was not measured"), "a head that was not measured says so");
+  expect(
+    (await show("layer.html", some, "#head?head=L0H0")).text.includes("was not measured"),
+    "a head that was not measured says so",
+  );
 
   const labels = structuredClone(full);
   labels.sequences[0].labels.pop();
-  expect((await show("labels.html", labels)).text.includes("1 parts of the data do not fit"), "OUT-4: other number of labels");
+  expect(
+    (await show("labels.html", labels)).text.includes("1 parts of the data do not fit"),
+    "OUT-4: other number of labels",
+  );
   const curves = structuredClone(full);
   curves.alpha.heads[5][3].pop();
-  expect((await show("curve.html", curves, "#head?head=L5H3")).text.includes("no attention by position"), "OUT-4: a curve of another length is not drawn");
+  expect(
+    (await show("curve.html", curves, "#head?head=L5H3")).text.includes("no attention by position"),
+    "OUT-4: a curve of another length is not drawn",
+  );
 }

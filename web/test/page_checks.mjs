@@ -15,18 +15,27 @@ const kMaxNodes = 4000;
 export function staticChecks(file) {
   const html = readFileSync(file, "utf8").replace(/(<script id="data"[^>]*>)[^<]*/, "$1");
   expect(!/(src|href|action)\s*=\s*["']?\s*(https?:)?\/\//i.test(html), "OUT-3: no address outside the file");
-  expect(!/@import|url\(\s*["']?https?:|\bfetch\(|XMLHttpRequest|WebSocket|importScripts/i.test(html), "OUT-3: nothing that requests");
-  expect(/http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-/.test(html), "policy in the file");
+  expect(
+    !/@import|url\(\s*["']?https?:|\bfetch\(|XMLHttpRequest|WebSocket|importScripts/i.test(html),
+    "OUT-3: nothing that requests",
+  );
+  expect(
+    /http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-/.test(html),
+    "policy in the file",
+  );
 }
 
 /// Number of different colours among the pixels of each canvas that is not an overlay.
 function canvasColors(page) {
-  return page.evaluate(() => [...document.querySelectorAll("canvas:not(.overlay)")].map((canvas) => {
-    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-    const seen = new Set();
-    for (let i = 0; i < data.length; i += 4) seen.add(`${data[i]},${data[i + 1]},${data[i + 2]},${data[i + 3]}`);
-    return seen.size;
-  }));
+  return page.evaluate(() =>
+    [...document.querySelectorAll("canvas:not(.overlay)")].map((canvas) => {
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      const seen = new Set();
+      for (let i = 0; i < data.length; i += 4)
+        seen.add(`${data[i]},${data[i + 1]},${data[i + 2]},${data[i + 3]}`);
+      return seen.size;
+    }),
+  );
 }
 
 /// Text under 14 px, or with less contrast than WCAG AA asks for.
@@ -34,7 +43,9 @@ function textFaults(page) {
   return page.evaluate(() => {
     const rgb = (text) => (text.match(/[\d.]+/g) ?? []).map(Number);
     const light = (c) => {
-      const [r, g, b] = c.map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+      const [r, g, b] = c.map((v) =>
+        v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4,
+      );
       return 0.2126 * r + 0.7152 * g + 0.0722 * b;
     };
     const behind = (element) => {
@@ -47,7 +58,13 @@ function textFaults(page) {
     const faults = [];
     for (const element of document.body.querySelectorAll("*")) {
       const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
-      if (!own || !element.checkVisibility() || element.disabled || /^(SCRIPT|STYLE|OPTION)$/.test(element.tagName)) continue;
+      if (
+        !own ||
+        !element.checkVisibility() ||
+        element.disabled ||
+        /^(SCRIPT|STYLE|OPTION)$/.test(element.tagName)
+      )
+        continue;
       const style = getComputedStyle(element);
       const what = `${element.tagName} "${element.textContent.trim().slice(0, 30)}"`;
       if (parseFloat(style.fontSize) < 14) faults.push(`${what}: ${style.fontSize}`);
@@ -64,7 +81,10 @@ async function lookAt(page, view, name, shots) {
     expect((await page.locator("main").innerText()).includes(text), `${name}: shows "${text}"`);
   }
   const colors = await canvasColors(page);
-  expect(colors.length > 0 && colors.every((count) => count > 3), `${name}: every canvas is drawn (${colors})`);
+  expect(
+    colors.length > 0 && colors.every((count) => count > 3),
+    `${name}: every canvas is drawn (${colors})`,
+  );
   expectEqual(await textFaults(page), [], `${name}: text of 14 px and AA contrast`);
   const nodes = await page.evaluate(() => document.querySelectorAll("*").length);
   expect(nodes < kMaxNodes, `${name}: ${nodes} nodes`);
@@ -76,7 +96,9 @@ export async function viewChecks(browser, file, troubles, shots) {
   const page = await open(browser, file, troubles);
   const { scan } = await pageData(page);
   const views = Object.keys(kViews).filter((view) => view !== "circuit" || scan.layers?.length);
-  const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN);
+  const paint = await page.evaluate(
+    () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN,
+  );
   const tabs = page.getByRole("navigation").getByRole("link");
   expectEqual(await tabs.count(), views.length, "one tab per view");
   for (const theme of ["light", "dark"]) {
@@ -91,7 +113,9 @@ export async function viewChecks(browser, file, troubles, shots) {
   await page.context().close();
   const narrow = await open(browser, file, troubles, { viewport: { width: 400, height: 800 } });
   for (const view of views) {
-    await narrow.evaluate((hash) => { location.hash = hash; }, view);
+    await narrow.evaluate((hash) => {
+      location.hash = hash;
+    }, view);
     await settle(narrow);
     const width = await narrow.evaluate(() => document.documentElement.scrollWidth);
     expect(width <= 400, `${view} at 400 px: ${width} px wide`);
@@ -122,7 +146,11 @@ export async function selectionChecks(browser, file, troubles) {
   }
   expect(seen.size >= rows * heads, `arrow keys reach ${seen.size} of ${rows * heads} heads`);
   await page.keyboard.press("Escape");
-  expect((await named().catch(() => "")) === "" || !(await page.locator("#heads-map-values").innerText()).startsWith("L"), "Escape lets go");
+  expect(
+    (await named().catch(() => "")) === "" ||
+      !(await page.locator("#heads-map-values").innerText()).startsWith("L"),
+    "Escape lets go",
+  );
 
   const canvas = map.locator("canvas.overlay");
   const box = await canvas.boundingBox();
@@ -130,27 +158,49 @@ export async function selectionChecks(browser, file, troubles) {
   const ring = () => page.locator("#scatter canvas.overlay").evaluate((c) => c.toDataURL());
   await page.mouse.move(0, 0);
   const before = await ring();
-  const withEvent = scan.heads.find((head) => typeof head.ratio_out === "number" && typeof head.stable_rank === "number");
+  const withEvent = scan.heads.find(
+    (head) => typeof head.ratio_out === "number" && typeof head.stable_rank === "number",
+  );
   await canvas.click(spot);
   const pinned = await named();
   expect(/^L\d+H\d+$/.test(pinned), `a click pins a head (${pinned})`);
   await page.selectOption("#metric", "ratio_out").catch(() => page.selectOption("#metric", { index: 1 }));
   await page.selectOption("#theme", "dark");
   await page.selectOption("#filter", "event");
-  await page.waitForFunction((name) => location.hash.includes(`head=${name}`) && location.hash.includes("dark") && location.hash.includes("class=event"), pinned);
+  await page.waitForFunction(
+    (name) =>
+      location.hash.includes(`head=${name}`) &&
+      location.hash.includes("dark") &&
+      location.hash.includes("class=event"),
+    pinned,
+  );
   const hash = await page.evaluate(() => location.hash);
   await page.mouse.move(0, 0);
   const restored = await open(browser, file, troubles, { hash });
   await settle(restored);
-  expectEqual(await restored.locator("#heads-map-values b").first().innerText(), pinned, "the address restores the head");
+  expectEqual(
+    await restored.locator("#heads-map-values b").first().innerText(),
+    pinned,
+    "the address restores the head",
+  );
   for (const id of ["metric", "theme", "filter"]) {
-    expectEqual(await restored.inputValue(`#${id}`), await page.inputValue(`#${id}`), `the address restores the ${id}`);
+    expectEqual(
+      await restored.inputValue(`#${id}`),
+      await page.inputValue(`#${id}`),
+      `the address restores the ${id}`,
+    );
   }
-  const image = (p) => p.locator("#heads-map canvas").first().evaluate((c) => c.toDataURL());
-  expectEqual(await image(restored) === await image(page), true, "the restored map is the same picture");
+  const image = (p) =>
+    p
+      .locator("#heads-map canvas")
+      .first()
+      .evaluate((c) => c.toDataURL());
+  expectEqual((await image(restored)) === (await image(page)), true, "the restored map is the same picture");
   await restored.context().close();
   if (withEvent) {
-    await page.evaluate((h) => { location.hash = `heads?head=${h}`; }, `L${withEvent.layer}H${withEvent.head}`);
+    await page.evaluate((h) => {
+      location.hash = `heads?head=${h}`;
+    }, `L${withEvent.layer}H${withEvent.head}`);
     await settle(page);
     expect((await ring()) !== before, "the scatter marks the head that is pinned in the map");
   }
@@ -167,7 +217,12 @@ export async function selectionChecks(browser, file, troubles) {
 /// OUT-5: canvases keep their size.
 export async function sizeChecks(browser, file, troubles) {
   const page = await open(browser, file, troubles, { hash: "#head" });
-  const sizes = () => page.evaluate(() => [...document.querySelectorAll("canvas")].map((c) => [c.width, c.height, c.clientWidth, c.clientHeight].join()));
+  const sizes = () =>
+    page.evaluate(() =>
+      [...document.querySelectorAll("canvas")].map((c) =>
+        [c.width, c.height, c.clientWidth, c.clientHeight].join(),
+      ),
+    );
   await settle(page);
   const first = await sizes();
   for (let i = 0; i < 20; ++i) {
@@ -177,7 +232,9 @@ export async function sizeChecks(browser, file, troubles) {
   await settle(page);
   expectEqual(await sizes(), first, "OUT-5: sizes after 20 switches");
   for (const view of ["head", "heads", "overview"]) {
-    await page.evaluate((hash) => { location.hash = hash; }, view);
+    await page.evaluate((hash) => {
+      location.hash = hash;
+    }, view);
     await settle(page);
     const start = await sizes();
     for (const width of [700, 1280]) {
@@ -193,7 +250,9 @@ export async function sizeChecks(browser, file, troubles) {
 export async function downloadChecks(browser, file, troubles, shots) {
   const page = await open(browser, file, troubles);
   for (const view of ["overview", "heads", "head", "circuit"]) {
-    await page.evaluate((hash) => { location.hash = hash; }, view);
+    await page.evaluate((hash) => {
+      location.hash = hash;
+    }, view);
     await settle(page);
     for (const button of await page.locator("button[aria-label^=Download]:visible").all()) {
       const label = await button.getAttribute("aria-label");
@@ -201,9 +260,21 @@ export async function downloadChecks(browser, file, troubles, shots) {
       const bytes = readFileSync(await download.path());
       const name = download.suggestedFilename();
       const text = bytes.toString("utf8");
-      if (name.endsWith(".png")) expect(bytes.subarray(1, 4).toString() === "PNG" && bytes.length > 5000, `${label}: a picture`);
-      else if (name.endsWith(".svg")) expect(text.startsWith("<svg ") && text.includes("</svg>") && !/NaN|undefined/.test(text), `${label}: SVG`);
-      else expect(name.endsWith(".csv") && /^[\w (),.]+(,|\r)/.test(text) && text.split("\r\n").length > 1 && !/NaN|undefined/.test(text), `${label}: CSV`);
+      if (name.endsWith(".png"))
+        expect(bytes.subarray(1, 4).toString() === "PNG" && bytes.length > 5000, `${label}: a picture`);
+      else if (name.endsWith(".svg"))
+        expect(
+          text.startsWith("<svg ") && text.includes("</svg>") && !/NaN|undefined/.test(text),
+          `${label}: SVG`,
+        );
+      else
+        expect(
+          name.endsWith(".csv") &&
+            /^[\w (),.]+(,|\r)/.test(text) &&
+            text.split("\r\n").length > 1 &&
+            !/NaN|undefined/.test(text),
+          `${label}: CSV`,
+        );
       if (shots) await download.saveAs(join(shots, "files", name));
     }
   }

@@ -48,9 +48,7 @@ export interface Finding {
 }
 
 /// [sequence, layer, head, sink_index, alpha_sink, routed, ratio_head, ratio_out, stable_rank, class code]
-export type EventPoint = [
-  number, number, number, number, Maybe, Maybe, Maybe, Maybe, Maybe, number,
-];
+export type EventPoint = [number, number, number, number, Maybe, Maybe, Maybe, Maybe, Maybe, number];
 
 export interface SequenceRow {
   id: number;

@@ -1,5 +1,11 @@
 import type {
-  EventPoint, HeadRow, LayerRow, Maybe, PageDocument, ScanDocument, SequenceRow,
+  EventPoint,
+  HeadRow,
+  LayerRow,
+  Maybe,
+  PageDocument,
+  ScanDocument,
+  SequenceRow,
 } from "./document";
 import { isNumber } from "../ui/format";
 
@@ -41,8 +47,14 @@ export class Page {
   }
 
   holds(layer: number, head: number): boolean {
-    return Number.isInteger(layer) && Number.isInteger(head) &&
-      layer >= 0 && head >= 0 && layer < this.layers && head < this.heads;
+    return (
+      Number.isInteger(layer) &&
+      Number.isInteger(head) &&
+      layer >= 0 &&
+      head >= 0 &&
+      layer < this.layers &&
+      head < this.heads
+    );
   }
 
   head(layer: number, head: number): HeadRow | undefined {
@@ -91,7 +103,8 @@ export class Page {
       const expected = Math.min(64, row.tokens ?? labels.length);
       if (labels.length && labels.length !== expected) {
         this.notices.push(
-          `sequence ${row.id}: ${labels.length} labels for ${expected} tokens; its labels are not shown`);
+          `sequence ${row.id}: ${labels.length} labels for ${expected} tokens; its labels are not shown`,
+        );
         this.sequences.set(row.id, { ...row, labels: [] });
       } else {
         this.sequences.set(row.id, row);
@@ -119,9 +132,11 @@ export class Page {
       row?.forEach((values, head) => {
         if (values && values.length !== alpha.positions) {
           this.notices.push(
-            `alpha of L${layer}H${head}: ${values.length} values for ${alpha.positions} positions; not drawn`);
+            `alpha of L${layer}H${head}: ${values.length} values for ${alpha.positions} positions; not drawn`,
+          );
         }
-      }));
+      }),
+    );
   }
 }
 
@@ -148,7 +163,9 @@ export function readPage(text: string): Page {
     throw new Error(`the data of this page is damaged (${String(error)}); write the report again`);
   }
   if (!kSchema.test(String(document?.schema))) {
-    throw new Error(`the data has schema ${JSON.stringify(document?.schema)}, this page reads sinkscope.page/1`);
+    throw new Error(
+      `the data has schema ${JSON.stringify(document?.schema)}, this page reads sinkscope.page/1`,
+    );
   }
   if (!document.scan) throw new Error("the data has no `scan` document");
   return new Page(document);

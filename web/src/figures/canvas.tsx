@@ -31,8 +31,13 @@ export function Canvas({ drawing, overlay, label, onPoint, onLeave, onPick }: Ca
     <div class="canvas" role="img" aria-label={label}>
       <canvas ref={base} />
       {overlay && (
-        <canvas ref={top} class="overlay" onPointerMove={(event) => at(event, onPoint)}
-          onPointerLeave={onLeave} onClick={(event) => at(event, onPick)} />
+        <canvas
+          ref={top}
+          class="overlay"
+          onPointerMove={(event) => at(event, onPoint)}
+          onPointerLeave={onLeave}
+          onClick={(event) => at(event, onPick)}
+        />
       )}
     </div>
   );

@@ -39,7 +39,8 @@ function printed(props: FigureProps, palette: Palette): Drawing {
       pen.rect(0, 0, kFileWidth, this.height, palette.background);
       pen.text(props.title, kMargin, kMargin + 8, { color: palette.text, size: kTitleSize, weight: "bold" });
       lines.forEach((line, i) =>
-        pen.text(line, kMargin, kMargin + 36 + i * 20, { color: palette.muted, size: kTextSize }));
+        pen.text(line, kMargin, kMargin + 36 + i * 20, { color: palette.muted, size: kTextSize }),
+      );
       pen.moved(kMargin, top, () => inner.draw(pen));
     },
   };
@@ -66,7 +67,9 @@ export function Figure(props: FigureProps) {
   const { page, palette } = useReport();
   const name = (extension: string) => fileName(page.scan.model["path"], props.id, extension);
   const button = (label: string, action: () => void) => (
-    <button type="button" aria-label={`Download ${label} of: ${props.title}`} onClick={action}>{label}</button>
+    <button type="button" aria-label={`Download ${label} of: ${props.title}`} onClick={action}>
+      {label}
+    </button>
   );
   return (
     <figure id={props.id}>

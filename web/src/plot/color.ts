@@ -1,7 +1,12 @@
 /// Red, green and blue, 0..255, of #rgb, #rrggbb or rgb(r,g,b).
 export function rgbOf(color: string): [number, number, number] {
   const short = /^#(.)(.)(.)$/.exec(color);
-  const hex = short ? `#${short.slice(1).map((c) => c + c).join("")}` : color;
+  const hex = short
+    ? `#${short
+        .slice(1)
+        .map((c) => c + c)
+        .join("")}`
+    : color;
   const parts = /^#/.test(hex)
     ? [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16))
     : (color.match(/\d+/g) ?? []).map(Number);

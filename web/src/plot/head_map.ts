@@ -6,7 +6,13 @@ import { isNumber } from "../ui/format";
 import type { HeadFilter, HeadId } from "../ui/route";
 import type { Palette } from "../ui/theme";
 import {
-  classLegend, drawClassCell, drawColorBar, drawLetter, kColorBarHeight, letterLegend, lettersFit,
+  classLegend,
+  drawClassCell,
+  drawColorBar,
+  drawLetter,
+  kColorBarHeight,
+  letterLegend,
+  lettersFit,
 } from "./legend";
 import { textWidth, type Drawing, type Pen } from "./pen";
 import { colorScale } from "./scale";
@@ -35,12 +41,17 @@ export function mapGeometry(layers: number, heads: number, width: number, maxHei
   const gap = cellWidth >= 7 && cellHeight >= 7 ? 1 : 0;
   const edge = (origin: number, size: number, i: number) => Math.round(origin + i * size);
   return {
-    left, top: kTop, cellWidth, cellHeight, width,
+    left,
+    top: kTop,
+    cellWidth,
+    cellHeight,
+    width,
     bottom: edge(kTop, cellHeight, layers),
     cell(layer, head) {
       const [x, y] = [edge(left, cellWidth, head), edge(kTop, cellHeight, layer)];
       return {
-        x, y,
+        x,
+        y,
         width: Math.max(1, edge(left, cellWidth, head + 1) - x - gap),
         height: Math.max(1, edge(kTop, cellHeight, layer + 1) - y - gap),
       };
@@ -74,18 +85,23 @@ export function headMapDrawing(plan: MapPlan, width: number): Drawing & { geomet
   const letters = lettersFit(geometry.cellWidth - 1, geometry.cellHeight - 1);
   const legendTop = geometry.bottom + 12;
   const classes = kClasses.filter(
-    (info) => info.name !== "too_short" || page.measured().some((row) => row.class === "too_short"));
-  const legend = (pen: Pen | null) => metric.scale === "class"
-    ? classLegend(pen, classes, palette, !letters, (info) => info.label)
-    : letterLegend(pen, letters ? kEvents : [], palette);
+    (info) => info.name !== "too_short" || page.measured().some((row) => row.class === "too_short"),
+  );
+  const legend = (pen: Pen | null) =>
+    metric.scale === "class"
+      ? classLegend(pen, classes, palette, !letters, (info) => info.label)
+      : letterLegend(pen, letters ? kEvents : [], palette);
   const barHeight = metric.scale === "class" ? 0 : kColorBarHeight;
   return {
-    geometry, width,
+    geometry,
+    width,
     height: legendTop + barHeight + legend(null).height(width - 14),
     draw(pen) {
       drawAxes(pen, plan, geometry);
-      const scale = metric.scale === "class" ? null
-        : colorScale(metric.scale, page.measured().map(metric.value).filter(isNumber));
+      const scale =
+        metric.scale === "class"
+          ? null
+          : colorScale(metric.scale, page.measured().map(metric.value).filter(isNumber));
       for (let layer = 0; layer < page.layers; ++layer) {
         for (let head = 0; head < page.heads; ++head) {
           drawCell(pen, plan, geometry, layer, head, scale?.color ?? null, letters);
@@ -98,8 +114,13 @@ export function headMapDrawing(plan: MapPlan, width: number): Drawing & { geomet
 }
 
 function drawCell(
-  pen: Pen, plan: MapPlan, geometry: MapGeometry, layer: number, head: number,
-  color: ((value: number) => string) | null, letters: boolean,
+  pen: Pen,
+  plan: MapPlan,
+  geometry: MapGeometry,
+  layer: number,
+  head: number,
+  color: ((value: number) => string) | null,
+  letters: boolean,
 ): void {
   const { page, metric, palette } = plan;
   const { x, y, width, height } = geometry.cell(layer, head);
@@ -128,7 +149,8 @@ function drawCell(
 
 /// Every how many cells a label fits.
 function stride(count: number, cell: number, label: number): number {
-  for (const step of [1, 2, 5, 10, 20, 50, 100, 200, 500]) if (step * cell >= label || step >= count) return step;
+  for (const step of [1, 2, 5, 10, 20, 50, 100, 200, 500])
+    if (step * cell >= label || step >= count) return step;
   return 1000;
 }
 
@@ -137,13 +159,23 @@ function drawAxes(pen: Pen, plan: MapPlan, geometry: MapGeometry): void {
   const { left, top, cellWidth, cellHeight, bottom } = geometry;
   const mapWidth = cellWidth * page.heads;
   pen.text("head", left + mapWidth / 2, 10, { color: palette.text, align: "center" });
-  pen.text("layer", 9, Math.max(top + 20, (top + bottom) / 2), { color: palette.text, align: "center", upright: true });
+  pen.text("layer", 9, Math.max(top + 20, (top + bottom) / 2), {
+    color: palette.text,
+    align: "center",
+    upright: true,
+  });
   const across = stride(page.heads, cellWidth, textWidth(String(page.heads - 1)) + 8);
   for (let head = 0; head < page.heads; head += across) {
-    pen.text(String(head), left + (head + 0.5) * cellWidth, top - 12, { color: palette.muted, align: "center" });
+    pen.text(String(head), left + (head + 0.5) * cellWidth, top - 12, {
+      color: palette.muted,
+      align: "center",
+    });
   }
   const down = stride(page.layers, cellHeight, 17);
   for (let layer = 0; layer < page.layers; layer += down) {
-    pen.text(String(layer), left - 7, top + (layer + 0.5) * cellHeight, { color: palette.muted, align: "right" });
+    pen.text(String(layer), left - 7, top + (layer + 0.5) * cellHeight, {
+      color: palette.muted,
+      align: "right",
+    });
   }
 }

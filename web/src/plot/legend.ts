@@ -11,7 +11,13 @@ const kLetterMin = 16;
 
 /// One cell of a class: colour with a letter where it fits, a shape where it does not.
 export function drawClassCell(
-  pen: Pen, x: number, y: number, width: number, height: number, name: string | null | undefined, palette: Palette,
+  pen: Pen,
+  x: number,
+  y: number,
+  width: number,
+  height: number,
+  name: string | null | undefined,
+  palette: Palette,
 ): void {
   const info = classInfo(name);
   const color = palette.classes[info.name];
@@ -22,11 +28,23 @@ export function drawClassCell(
   }
   pen.rect(x, y, width, height, palette.classes.none);
   switch (info.name) {
-    case "none": return;
-    case "nop": return pen.rect(x, y, width, height, color);
-    case "broadcast": return pen.polygon([[x, y], [x, y + height], [x + width, y + height]], color);
-    case "other": return pen.rect(x + width * 0.25, y + height * 0.25, width * 0.5, height * 0.5, color);
-    case "too_short": return pen.rect(x, y + height * 0.4, width, Math.max(1, height * 0.2), color);
+    case "none":
+      return;
+    case "nop":
+      return pen.rect(x, y, width, height, color);
+    case "broadcast":
+      return pen.polygon(
+        [
+          [x, y],
+          [x, y + height],
+          [x + width, y + height],
+        ],
+        color,
+      );
+    case "other":
+      return pen.rect(x + width * 0.25, y + height * 0.25, width * 0.5, height * 0.5, color);
+    case "too_short":
+      return pen.rect(x, y + height * 0.4, width, Math.max(1, height * 0.2), color);
   }
 }
 
@@ -35,10 +53,19 @@ export function lettersFit(width: number, height: number): boolean {
 }
 
 export function drawLetter(
-  pen: Pen, x: number, y: number, width: number, height: number, letter: string, background: string,
+  pen: Pen,
+  x: number,
+  y: number,
+  width: number,
+  height: number,
+  letter: string,
+  background: string,
 ): void {
   pen.text(letter, x + width / 2, y + height / 2 + 0.5, {
-    color: inkOn(background), size: kTextSize, weight: "bold", align: "center",
+    color: inkOn(background),
+    size: kTextSize,
+    weight: "bold",
+    align: "center",
   });
 }
 
@@ -72,35 +99,49 @@ function part(pen: Pen | null, items: (pen: Pen | null) => Item[]): LegendPart {
 
 /// Chips with letter (or shape, when `small`) and name.
 export function classLegend(
-  pen: Pen | null, infos: ClassInfo[], palette: Palette, small: boolean, text: (info: ClassInfo) => string,
+  pen: Pen | null,
+  infos: ClassInfo[],
+  palette: Palette,
+  small: boolean,
+  text: (info: ClassInfo) => string,
 ): LegendPart {
-  return part(pen, (p) => infos.map((info) => ({
-    width: kChip + 6 + textWidth(text(info)) + 18,
-    draw: (x, y) => {
-      const size = small ? kLetterMin - 2 : kChip;
-      p?.rect(x - 0.5, y - size / 2 - 0.5, size + 1, size + 1, palette.grid);
-      if (p) drawClassCell(p, x, y - size / 2, size, size, info.name, palette);
-      p?.text(text(info), x + kChip + 6, y, { color: palette.text });
-    },
-  })));
+  return part(pen, (p) =>
+    infos.map((info) => ({
+      width: kChip + 6 + textWidth(text(info)) + 18,
+      draw: (x, y) => {
+        const size = small ? kLetterMin - 2 : kChip;
+        p?.rect(x - 0.5, y - size / 2 - 0.5, size + 1, size + 1, palette.grid);
+        if (p) drawClassCell(p, x, y - size / 2, size, size, info.name, palette);
+        p?.text(text(info), x + kChip + 6, y, { color: palette.text });
+      },
+    })),
+  );
 }
 
 /// "N NOP  B broadcast  o other" as plain letters, for maps that are coloured by a value.
 export function letterLegend(pen: Pen | null, infos: ClassInfo[], palette: Palette): LegendPart {
-  return part(pen, (p) => infos.map((info) => ({
-    width: textWidth(`${info.letter} ${info.label}`) + 26,
-    draw: (x, y) => {
-      p?.text(info.letter, x, y, { color: palette.text, weight: "bold" });
-      p?.text(info.label, x + textWidth(info.letter, kTextSize, "bold") + 6, y, { color: palette.muted });
-    },
-  })));
+  return part(pen, (p) =>
+    infos.map((info) => ({
+      width: textWidth(`${info.letter} ${info.label}`) + 26,
+      draw: (x, y) => {
+        p?.text(info.letter, x, y, { color: palette.text, weight: "bold" });
+        p?.text(info.label, x + textWidth(info.letter, kTextSize, "bold") + 6, y, { color: palette.muted });
+      },
+    })),
+  );
 }
 
 const kBarHeight = 12;
 export const kColorBarHeight = kBarHeight + 48;
 
 /// The colour bar of a scale with ticks and the axis name; `kColorBarHeight` high.
-export function drawColorBar(pen: Pen, width: number, scale: ColorScale, name: string, palette: Palette): void {
+export function drawColorBar(
+  pen: Pen,
+  width: number,
+  scale: ColorScale,
+  name: string,
+  palette: Palette,
+): void {
   const inset = 14;
   const length = Math.min(360, width) - 2 * inset;
   const steps = 60;
@@ -112,7 +153,13 @@ export function drawColorBar(pen: Pen, width: number, scale: ColorScale, name: s
   for (const { value, text } of scale.axis.ticks) {
     const x = inset + scale.axis.place(value) * length;
     const half = textWidth(text) / 2;
-    pen.line([[x, kBarHeight], [x, kBarHeight + 4]], { color: palette.muted });
+    pen.line(
+      [
+        [x, kBarHeight],
+        [x, kBarHeight + 4],
+      ],
+      { color: palette.muted },
+    );
     if (x - half < last + 6) continue;
     pen.text(text, x, kBarHeight + 13, { color: palette.muted, align: "center" });
     last = x + half;

@@ -2,7 +2,7 @@ import type { Maybe } from "../data/document";
 import { isNumber } from "../ui/format";
 import type { Palette } from "../ui/theme";
 import { drawFrame, makeFrame } from "./axes";
-import { kLegendRow, } from "./legend";
+import { kLegendRow } from "./legend";
 import { textWidth, type Drawing, type Pen } from "./pen";
 import { linearAxis, logAxis, type Axis } from "./scale";
 
@@ -33,7 +33,10 @@ export function yAxisOf(plan: LinePlan): Axis {
   const values = plan.series.flatMap((s) => s.values.map((v) => drawable(v, plan.log)).filter(isNumber));
   if (plan.log) return logAxis(values, plan.include);
   const all = [...values, ...(plan.include ?? [])];
-  const ticks = linearAxis(all.reduce((a, b) => Math.min(a, b), 0), all.reduce((a, b) => Math.max(a, b), 0)).ticks;
+  const ticks = linearAxis(
+    all.reduce((a, b) => Math.min(a, b), 0),
+    all.reduce((a, b) => Math.max(a, b), 0),
+  ).ticks;
   const step = ticks.length > 1 ? ticks[1]!.value - ticks[0]!.value : 1;
   const low = Math.floor(all.reduce((a, b) => Math.min(a, b), 0) / step + 1e-9) * step;
   const high = Math.ceil(all.reduce((a, b) => Math.max(a, b), 0) / step - 1e-9) * step;
@@ -43,7 +46,11 @@ export function yAxisOf(plan: LinePlan): Axis {
 /// The chart as a still picture, for files; on screen uPlot draws the same plan.
 export function linesDrawing(plan: LinePlan, palette: Palette, width: number): Drawing {
   const plotHeight = Math.round(Math.min(420, width * 0.5));
-  const xAxis = linearAxis(plan.x[0] ?? 0, plan.x[plan.x.length - 1] ?? 1, Math.min(10, Math.max(1, plan.x.length - 1)));
+  const xAxis = linearAxis(
+    plan.x[0] ?? 0,
+    plan.x[plan.x.length - 1] ?? 1,
+    Math.min(10, Math.max(1, plan.x.length - 1)),
+  );
   const yAxis = yAxisOf(plan);
   const frame = makeFrame(width, plotHeight, xAxis, yAxis, 8);
   return {
@@ -65,9 +72,20 @@ export function linesDrawing(plan: LinePlan, palette: Palette, width: number): D
 }
 
 function legendRow(
-  pen: Pen, y: number, x: number, label: string, stroke: { color: string; width: number; dash?: number[] }, palette: Palette,
+  pen: Pen,
+  y: number,
+  x: number,
+  label: string,
+  stroke: { color: string; width: number; dash?: number[] },
+  palette: Palette,
 ): void {
-  pen.line([[x, y], [x + 28, y]], stroke);
+  pen.line(
+    [
+      [x, y],
+      [x + 28, y],
+    ],
+    stroke,
+  );
   pen.text(label, x + 36, y, { color: palette.text });
 }
 

@@ -2,13 +2,27 @@ import { tick } from "../ui/format";
 
 /// viridis at ten equal steps; perceptually uniform, readable without colour vision.
 const kViridis = [
-  [68, 1, 84], [72, 40, 120], [62, 73, 137], [49, 104, 142], [38, 130, 142],
-  [31, 158, 137], [53, 183, 121], [110, 206, 88], [181, 222, 43], [253, 231, 37],
+  [68, 1, 84],
+  [72, 40, 120],
+  [62, 73, 137],
+  [49, 104, 142],
+  [38, 130, 142],
+  [31, 158, 137],
+  [53, 183, 121],
+  [110, 206, 88],
+  [181, 222, 43],
+  [253, 231, 37],
 ] as const;
 
 /// blue - white - orange, for differences
 const kTwoSided = [
-  [0, 82, 140], [60, 135, 185], [150, 195, 220], [243, 243, 243], [240, 180, 130], [213, 110, 40], [140, 60, 0],
+  [0, 82, 140],
+  [60, 135, 185],
+  [150, 195, 220],
+  [243, 243, 243],
+  [240, 180, 130],
+  [213, 110, 40],
+  [140, 60, 0],
 ] as const;
 
 type Table = readonly (readonly [number, number, number])[];
@@ -42,9 +56,14 @@ function linearTicks(low: number, high: number, count: number): number[] {
 export function linearAxis(low: number, high: number, count = 5): Axis {
   const top = high > low ? high : low + 1;
   return {
-    low, high: top, log: false,
+    low,
+    high: top,
+    log: false,
     place: (value) => (value - low) / (top - low),
-    ticks: linearTicks(low, top, count).map((value) => ({ value, text: tick(Number(value.toPrecision(12))) })),
+    ticks: linearTicks(low, top, count).map((value) => ({
+      value,
+      text: tick(Number(value.toPrecision(12))),
+    })),
   };
 }
 
@@ -58,7 +77,9 @@ export function logAxis(values: number[], include: number[] = []): Axis {
   if (high <= low) [low, high] = [low / 2, high * 2];
   const [from, to] = [Math.log10(low), Math.log10(high)];
   return {
-    low, high, log: true,
+    low,
+    high,
+    log: true,
     place: (value) => (value > 0 ? (Math.log10(value) - from) / (to - from) : 0),
     ticks: logTicks(low, high).map((value) => ({ value, text: tick(value) })),
   };
@@ -67,7 +88,9 @@ export function logAxis(values: number[], include: number[] = []): Axis {
 function roundLog(value: number, up: boolean): number {
   const power = 10 ** Math.floor(Math.log10(value) + 1e-9);
   const steps = [1, 2, 5, 10].map((m) => Number((m * power).toPrecision(6)));
-  const found = up ? steps.find((s) => s >= value * 0.9999) : steps.reverse().find((s) => s <= value * 1.0001);
+  const found = up
+    ? steps.find((s) => s >= value * 0.9999)
+    : steps.reverse().find((s) => s <= value * 1.0001);
   return found ?? power;
 }
 
@@ -97,10 +120,13 @@ export function colorScale(kind: "share" | "log" | "linear" | "diverging", value
   const high = values.reduce((a, b) => Math.max(a, b), 0);
   const size = values.reduce((a, b) => Math.max(a, Math.abs(b)), 0) || 1;
   const axis =
-    kind === "share" ? linearAxis(0, 1)
-    : kind === "log" ? logAxis(values)
-    : kind === "linear" ? linearAxis(0, high || 1)
-    : linearAxis(-size, size, 4);
+    kind === "share"
+      ? linearAxis(0, 1)
+      : kind === "log"
+        ? logAxis(values)
+        : kind === "linear"
+          ? linearAxis(0, high || 1)
+          : linearAxis(-size, size, 4);
   const table: Table = kind === "diverging" ? kTwoSided : kViridis;
   return {
     axis,

@@ -21,7 +21,14 @@ export interface Mark extends HeadId {
 /// One mark per head that has sink events, or one per event.
 export function scatterMarks(page: Page, perEvent: boolean, filter: HeadFilter): Mark[] {
   const marks: Mark[] = [];
-  const add = (layer: number, head: number, rank: unknown, ratio: unknown, name: ClassName, sequence: number | null) => {
+  const add = (
+    layer: number,
+    head: number,
+    rank: unknown,
+    ratio: unknown,
+    name: ClassName,
+    sequence: number | null,
+  ) => {
     if (isNumber(rank) && isNumber(ratio) && passes(page.head(layer, head), filter)) {
       marks.push({ layer, head, rank, ratio, name, sequence });
     }
@@ -47,23 +54,40 @@ export interface ScatterPlan {
 /// Ratios below this are drawn on the lower border: their exact value says nothing.
 const kSmallestRatio = 1e-3;
 
-export function scatterDrawing(plan: ScatterPlan, width: number): Drawing & { frame: Frame; place(mark: Mark): [number, number] } {
+export function scatterDrawing(
+  plan: ScatterPlan,
+  width: number,
+): Drawing & { frame: Frame; place(mark: Mark): [number, number] } {
   const { page, marks, palette } = plan;
   const nop = page.threshold("nop_ratio", 0.2);
   const broadcast = page.threshold("broadcast_ratio", 0.5);
   const rank = page.threshold("broadcast_stable_rank", 1.5);
   const plotHeight = Math.round(Math.min(440, Math.max(300, width * 0.75)));
-  const xAxis = logAxis(marks.map((m) => m.rank), [1, 2]);
-  const yAxis = logAxis(marks.map((m) => Math.max(kSmallestRatio, m.ratio)), [nop / 2, broadcast * 2]);
+  const xAxis = logAxis(
+    marks.map((m) => m.rank),
+    [1, 2],
+  );
+  const yAxis = logAxis(
+    marks.map((m) => Math.max(kSmallestRatio, m.ratio)),
+    [nop / 2, broadcast * 2],
+  );
   const frame = makeFrame(width, plotHeight, xAxis, yAxis, 8);
   const place = (mark: Mark): [number, number] => [
-    frame.x(Math.max(xAxis.low, mark.rank)), frame.y(Math.max(yAxis.low, mark.ratio)),
+    frame.x(Math.max(xAxis.low, mark.rank)),
+    frame.y(Math.max(yAxis.low, mark.ratio)),
   ];
-  const legend = (pen: Pen | null) => classLegend(
-    pen, kClasses.filter((c) => c.name !== "none" && marks.some((m) => m.name === c.name)), palette, false,
-    (info) => `${info.label} ${{ nop: "●", broadcast: "▲", other: "■" }[info.name as string] ?? ""}`);
+  const legend = (pen: Pen | null) =>
+    classLegend(
+      pen,
+      kClasses.filter((c) => c.name !== "none" && marks.some((m) => m.name === c.name)),
+      palette,
+      false,
+      (info) => `${info.label} ${{ nop: "●", broadcast: "▲", other: "■" }[info.name as string] ?? ""}`,
+    );
   return {
-    frame, place, width,
+    frame,
+    place,
+    width,
     height: plotHeight + Math.max(kLegendRow, legend(null).height(width)),
     draw(pen) {
       const region = (name: ClassName, x0: number, y0: number, x1: number, y1: number) => {
@@ -71,14 +95,44 @@ export function scatterDrawing(plan: ScatterPlan, width: number): Drawing & { fr
       };
       region("nop", frame.left, frame.y(nop), frame.right, frame.bottom);
       region("broadcast", frame.left, frame.top, frame.x(rank), frame.y(broadcast));
-      drawFrame(pen, frame, xAxis, yAxis, "stable rank (1 = one vector for every token)", "ratio_out (× other tokens)", palette);
+      drawFrame(
+        pen,
+        frame,
+        xAxis,
+        yAxis,
+        "stable rank (1 = one vector for every token)",
+        "ratio_out (× other tokens)",
+        palette,
+      );
       const border = { color: palette.muted, dash: [5, 4] };
-      pen.line([[frame.left, frame.y(nop)], [frame.right, frame.y(nop)]], border);
-      pen.line([[frame.left, frame.y(broadcast)], [frame.x(rank), frame.y(broadcast)], [frame.x(rank), frame.top]], border);
-      for (const mark of marks) drawMark(pen, ...place(mark), mark.name, 4.5, palette);
-      pen.text("NOP", frame.right - 8, frame.y(nop) + 14, { color: palette.text, align: "right", weight: "bold" });
+      pen.line(
+        [
+          [frame.left, frame.y(nop)],
+          [frame.right, frame.y(nop)],
+        ],
+        border,
+      );
+      pen.line(
+        [
+          [frame.left, frame.y(broadcast)],
+          [frame.x(rank), frame.y(broadcast)],
+          [frame.x(rank), frame.top],
+        ],
+        border,
+      );
+      const radius = marks.length > 400 ? 3 : 4.5;
+      for (const mark of marks) drawMark(pen, ...place(mark), mark.name, radius, palette);
+      pen.text("NOP", frame.right - 8, frame.y(nop) + 14, {
+        color: palette.text,
+        align: "right",
+        weight: "bold",
+      });
       pen.text("broadcast", frame.left + 8, frame.top + 14, { color: palette.text, weight: "bold" });
-      pen.text("other", frame.right - 8, frame.top + 14, { color: palette.text, align: "right", weight: "bold" });
+      pen.text("other", frame.right - 8, frame.top + 14, {
+        color: palette.text,
+        align: "right",
+        weight: "bold",
+      });
       pen.moved(8, plotHeight, () => legend(pen).draw(width - 8));
     },
   };
@@ -86,8 +140,17 @@ export function scatterDrawing(plan: ScatterPlan, width: number): Drawing & { fr
 
 function drawMark(pen: Pen, x: number, y: number, name: ClassName, r: number, palette: Palette): void {
   const fill = palette.classes[name];
-  const edge = { color: palette.background, width: 1 };
+  const edge = { color: palette.background, width: r < 4 ? 0.5 : 1 };
   if (name === "nop") pen.circle(x, y, r, fill, edge);
-  else if (name === "broadcast") pen.polygon([[x, y - r * 1.2], [x - r * 1.15, y + r * 0.9], [x + r * 1.15, y + r * 0.9]], fill, edge);
+  else if (name === "broadcast")
+    pen.polygon(
+      [
+        [x, y - r * 1.2],
+        [x - r * 1.15, y + r * 0.9],
+        [x + r * 1.15, y + r * 0.9],
+      ],
+      fill,
+      edge,
+    );
   else pen.rect(x - r * 0.85, y - r * 0.85, r * 1.7, r * 1.7, fill, edge);
 }

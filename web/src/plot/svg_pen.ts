@@ -10,7 +10,10 @@ function number(value: number): string {
 function escape(text: string): string {
   return text
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd")
-    .replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
 }
 
 function paint(fill: string | null, stroke?: Stroke): string {
@@ -24,7 +27,8 @@ export class SvgPen implements Pen {
 
   rect(x: number, y: number, width: number, height: number, fill: string | null, stroke?: Stroke): void {
     this.parts.push(
-      `<rect x="${number(x)}" y="${number(y)}" width="${number(width)}" height="${number(height)}"${paint(fill, stroke)}/>`);
+      `<rect x="${number(x)}" y="${number(y)}" width="${number(width)}" height="${number(height)}"${paint(fill, stroke)}/>`,
+    );
   }
 
   line(points: Points, stroke: Stroke): void {
@@ -36,7 +40,9 @@ export class SvgPen implements Pen {
   }
 
   circle(x: number, y: number, radius: number, fill: string | null, stroke?: Stroke): void {
-    this.parts.push(`<circle cx="${number(x)}" cy="${number(y)}" r="${number(radius)}"${paint(fill, stroke)}/>`);
+    this.parts.push(
+      `<circle cx="${number(x)}" cy="${number(y)}" r="${number(radius)}"${paint(fill, stroke)}/>`,
+    );
   }
 
   text(text: string, x: number, y: number, style: TextStyle): void {
@@ -44,8 +50,9 @@ export class SvgPen implements Pen {
     const weight = style.weight === "bold" ? ' font-weight="bold"' : "";
     this.parts.push(
       `<text x="${number(x)}" y="${number(y)}" fill="${style.color}" font-size="${style.size ?? kTextSize}"${weight}` +
-      ` text-anchor="${kAnchor[style.align ?? "left"]}" dominant-baseline="${kBaseline[style.baseline ?? "middle"]}"${turn}>` +
-      `${escape(text)}</text>`);
+        ` text-anchor="${kAnchor[style.align ?? "left"]}" dominant-baseline="${kBaseline[style.baseline ?? "middle"]}"${turn}>` +
+        `${escape(text)}</text>`,
+    );
   }
 
   moved(dx: number, dy: number, draw: () => void): void {
@@ -55,8 +62,10 @@ export class SvgPen implements Pen {
   }
 
   document(width: number, height: number): string {
-    return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +
-      `viewBox="0 0 ${width} ${height}" font-family="${escape(kFont)}">\n${this.parts.join("\n")}\n</svg>\n`;
+    return (
+      `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +
+      `viewBox="0 0 ${width} ${height}" font-family="${escape(kFont)}">\n${this.parts.join("\n")}\n</svg>\n`
+    );
   }
 }
 

@@ -8,7 +8,11 @@ export function MetricSelect() {
     <label class="control">
       Colour by{" "}
       <select id="metric" value={metric.id} onChange={(event) => go({ metric: event.currentTarget.value })}>
-        {metrics.map((m) => <option key={m.id} value={m.id}>{m.label}</option>)}
+        {metrics.map((m) => (
+          <option key={m.id} value={m.id}>
+            {m.label}
+          </option>
+        ))}
       </select>
     </label>
   );
@@ -19,10 +23,18 @@ export function FilterSelect() {
   return (
     <label class="control">
       Show{" "}
-      <select id="filter" value={route.filter} onChange={(event) => go({ filter: event.currentTarget.value as HeadFilter })}>
+      <select
+        id="filter"
+        value={route.filter}
+        onChange={(event) => go({ filter: event.currentTarget.value as HeadFilter })}
+      >
         <option value="all">all heads</option>
         <option value="event">heads with a sink event</option>
-        {kClasses.map((info) => <option key={info.name} value={info.name}>only: {info.label}</option>)}
+        {kClasses.map((info) => (
+          <option key={info.name} value={info.name}>
+            only: {info.label}
+          </option>
+        ))}
       </select>
     </label>
   );

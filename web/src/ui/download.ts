@@ -25,6 +25,10 @@ export function save(name: string, content: Blob | string, type = "text/plain"):
 
 /// A file name from the model's path and the figure.
 export function fileName(model: unknown, figure: string, extension: string): string {
-  const base = String(model ?? "run").replace(/[\\/]+$/, "").split(/[\\/]/).pop() ?? "run";
+  const base =
+    String(model ?? "run")
+      .replace(/[\\/]+$/, "")
+      .split(/[\\/]/)
+      .pop() ?? "run";
   return `${base.replace(/[^\w.-]+/g, "_").slice(0, 60) || "run"}-${figure}.${extension}`;
 }

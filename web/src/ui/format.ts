@@ -46,7 +46,7 @@ export function tick(value: number): string {
   if (value !== 0 && (Math.abs(value) >= 1e7 || Math.abs(value) < 1e-3)) {
     return value.toExponential(0).replace("e+", "e");
   }
-  return (value + 0).toLocaleString("en-US", { maximumFractionDigits: 4 });  // + 0: no "-0"
+  return (value + 0).toLocaleString("en-US", { maximumFractionDigits: 4 }); // + 0: no "-0"
 }
 
 /// A key position; -1 stands for the learned sink logit.
@@ -65,6 +65,9 @@ export function fact(value: unknown): string {
     return Number.isInteger(value) ? integer(value) : String(Number(value.toPrecision(6)));
   }
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (Array.isArray(value)) return value.length ? value.map((v) => (typeof v === "object" ? JSON.stringify(v) : String(v))).join(", ") : kDash;
+  if (Array.isArray(value))
+    return value.length
+      ? value.map((v) => (typeof v === "object" ? JSON.stringify(v) : String(v))).join(", ")
+      : kDash;
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

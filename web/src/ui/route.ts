@@ -88,7 +88,9 @@ export function useRoute(page: Page): [Route, Go] {
       known.current = location.hash;
     };
     if (current.view !== route.view) {
-      write((to) => { location.hash = to; });
+      write((to) => {
+        location.hash = to;
+      });
       return;
     }
     const timer = setTimeout(() => write((to) => location.replace(to)), kAddressDelayMs);

@@ -49,9 +49,15 @@ export function Table<Row>({ id, caption, columns, rows, sort, current }: TableP
     setFirst(0);
     setOrder((old) => ({ key: column.key, down: old?.key === column.key ? !old.down : !column.text }));
   };
-  const saveCsv = () => save(
-    fileName(page.scan.model["path"], id, "csv"),
-    csvText(columns.map((c) => c.key), sorted.map((row) => columns.map((c) => c.value(row)))), "text/csv");
+  const saveCsv = () =>
+    save(
+      fileName(page.scan.model["path"], id, "csv"),
+      csvText(
+        columns.map((c) => c.key),
+        sorted.map((row) => columns.map((c) => c.value(row))),
+      ),
+      "text/csv",
+    );
 
   return (
     <section class="table" aria-labelledby={`${id}-title`}>
@@ -61,11 +67,17 @@ export function Table<Row>({ id, caption, columns, rows, sort, current }: TableP
           <thead>
             <tr>
               {columns.map((column) => (
-                <th key={column.key} scope="col" class={column.text ? "" : "number"}
-                  aria-sort={order?.key !== column.key ? undefined : order.down ? "descending" : "ascending"}>
+                <th
+                  key={column.key}
+                  scope="col"
+                  class={column.text ? "" : "number"}
+                  aria-sort={order?.key !== column.key ? undefined : order.down ? "descending" : "ascending"}
+                >
                   <button type="button" title={column.title} onClick={() => sortBy(column)}>
                     {column.label}
-                    <span aria-hidden="true">{order?.key === column.key ? (order.down ? " ▾" : " ▴") : ""}</span>
+                    <span aria-hidden="true">
+                      {order?.key === column.key ? (order.down ? " ▾" : " ▴") : ""}
+                    </span>
                   </button>
                 </th>
               ))}
@@ -85,10 +97,24 @@ export function Table<Row>({ id, caption, columns, rows, sort, current }: TableP
         </table>
       </div>
       <div class="pager">
-        <button type="button" disabled={start === 0} onClick={() => setFirst(start - kPageRows)}>Previous</button>
-        <span>{rows.length ? `${integer(start + 1)}–${integer(start + shown.length)} of ${integer(rows.length)}` : "no rows"}</span>
-        <button type="button" disabled={start + kPageRows >= rows.length} onClick={() => setFirst(start + kPageRows)}>Next</button>
-        <button type="button" aria-label={`Download table as CSV: ${caption}`} onClick={saveCsv}>CSV</button>
+        <button type="button" disabled={start === 0} onClick={() => setFirst(start - kPageRows)}>
+          Previous
+        </button>
+        <span>
+          {rows.length
+            ? `${integer(start + 1)}–${integer(start + shown.length)} of ${integer(rows.length)}`
+            : "no rows"}
+        </span>
+        <button
+          type="button"
+          disabled={start + kPageRows >= rows.length}
+          onClick={() => setFirst(start + kPageRows)}
+        >
+          Next
+        </button>
+        <button type="button" aria-label={`Download table as CSV: ${caption}`} onClick={saveCsv}>
+          CSV
+        </button>
       </div>
     </section>
   );

@@ -27,7 +27,9 @@ export function HeadDetail() {
           <Events row={row} />
           <AllValues row={row} />
         </>
-      ) : <p class="empty">{headName(layer, head)} was not measured in this run.</p>}
+      ) : (
+        <p class="empty">{headName(layer, head)} was not measured in this run.</p>
+      )}
     </>
   );
 }
@@ -39,15 +41,42 @@ function HeadPicker() {
     const next = (page.index(layer, head) + by + page.layers * page.heads) % (page.layers * page.heads);
     go({ pinned: { layer: Math.floor(next / page.heads), head: next % page.heads } });
   };
-  const options = (count: number) => Array.from({ length: count }, (_v, i) => <option key={i} value={i}>{i}</option>);
+  const options = (count: number) =>
+    Array.from({ length: count }, (_v, i) => (
+      <option key={i} value={i}>
+        {i}
+      </option>
+    ));
   const kv = page.head(layer, head)?.kv_head;
   return (
     <div class="toolbar">
       <h2>Head {headName(layer, head)}</h2>
-      <label class="control">layer <select id="pick-layer" value={layer} onChange={(e) => go({ pinned: { layer: Number(e.currentTarget.value), head } })}>{options(page.layers)}</select></label>
-      <label class="control">head <select id="pick-head" value={head} onChange={(e) => go({ pinned: { layer, head: Number(e.currentTarget.value) } })}>{options(page.heads)}</select></label>
-      <button type="button" onClick={() => step(-1)}>Previous head</button>
-      <button type="button" onClick={() => step(1)}>Next head</button>
+      <label class="control">
+        layer{" "}
+        <select
+          id="pick-layer"
+          value={layer}
+          onChange={(e) => go({ pinned: { layer: Number(e.currentTarget.value), head } })}
+        >
+          {options(page.layers)}
+        </select>
+      </label>
+      <label class="control">
+        head{" "}
+        <select
+          id="pick-head"
+          value={head}
+          onChange={(e) => go({ pinned: { layer, head: Number(e.currentTarget.value) } })}
+        >
+          {options(page.heads)}
+        </select>
+      </label>
+      <button type="button" onClick={() => step(-1)}>
+        Previous head
+      </button>
+      <button type="button" onClick={() => step(1)}>
+        Next head
+      </button>
       <span class="note">
         {isNumber(kv) ? `reads key/value head ${kv}. ` : ""}
         {route.pinned ? "" : "The head with the strongest sink; pin another in Heads."}
@@ -79,7 +108,12 @@ function alphaPlan(page: Page, curve: Maybe[], log: boolean): LinePlan {
     include: log ? [1] : [0, 1],
     series: [
       { label: "alpha of this head", values: curve, color: 0 },
-      { label: "uniform head", values: uniformAlpha(positions, page.scan.model["causal"] !== false), color: 2, dash: [6, 4] },
+      {
+        label: "uniform head",
+        values: uniformAlpha(positions, page.scan.model["causal"] !== false),
+        color: 2,
+        dash: [6, 4],
+      },
       { label: `threshold epsilon ${epsilon}`, values: curve.map(() => epsilon), color: 1, dash: [2, 4] },
     ],
   };
@@ -93,10 +127,18 @@ function AlphaChart({ row }: { row: HeadRow }) {
   if (!plan) return <p class="empty">The run stored no attention by position for this head.</p>;
   const judged = plan.x.length - page.threshold("min_queries", 16);
   return (
-    <LineChart id="alpha" title={`Attention that each position receives in ${headName(row.layer, row.head)}`}
-      definition={"Mean attention that the key at a position receives from the queries that see it, over all sequences." +
-        (page.scan.model["causal"] !== false && judged > 0 ? ` Positions after ${integer(judged)} are seen by too few queries to be judged.` : "")}
-      formula="alpha_k = (1/n_k) Σ_i A_ik, n_k = number of queries that see key k; uniform: (1/n_k) Σ_i 1/|V(i)|" plan={plan}>
+    <LineChart
+      id="alpha"
+      title={`Attention that each position receives in ${headName(row.layer, row.head)}`}
+      definition={
+        "Mean attention that the key at a position receives from the queries that see it, over all sequences." +
+        (page.scan.model["causal"] !== false && judged > 0
+          ? ` Positions after ${integer(judged)} are seen by too few queries to be judged.`
+          : "")
+      }
+      formula="alpha_k = (1/n_k) Σ_i A_ik, n_k = number of queries that see key k; uniform: (1/n_k) Σ_i 1/|V(i)|"
+      plan={plan}
+    >
       <label class="check">
         <input type="checkbox" checked={log} onChange={(event) => setLog(event.currentTarget.checked)} />
         log axis
@@ -109,8 +151,12 @@ function Events({ row }: { row: HeadRow }) {
   const { page } = useReport();
   const events = page.events(row.layer, row.head);
   const columns = useMemo(() => {
-    const number = (key: string, label: string, place: 4 | 5 | 6 | 7 | 8, show: (v: unknown) => string): Column<EventPoint> =>
-      ({ key, label, value: (e) => e[place], show: (e) => show(e[place]) });
+    const number = (
+      key: string,
+      label: string,
+      place: 4 | 5 | 6 | 7 | 8,
+      show: (v: unknown) => string,
+    ): Column<EventPoint> => ({ key, label, value: (e) => e[place], show: (e) => show(e[place]) });
     const source = (e: EventPoint) => page.sequences.get(e[0])?.source ?? null;
     const start = (e: EventPoint) => page.sequences.get(e[0])?.start ?? null;
     const list: Column<EventPoint>[] = [
@@ -118,23 +164,48 @@ function Events({ row }: { row: HeadRow }) {
       { key: "source", label: "source", text: true, value: source },
       { key: "start", label: "from token", value: start, show: (e) => integer(start(e)) },
       { key: "sink_index", label: "sink at", value: (e) => e[3], show: (e) => positionName(e[3]) },
-      { key: "label", label: "token", text: true, value: (e) => page.label(e[0], e[3]),
-        show: (e) => { const label = page.label(e[0], e[3]); return label === null ? "–" : <code class="token">{label}</code>; } },
+      {
+        key: "label",
+        label: "token",
+        text: true,
+        value: (e) => page.label(e[0], e[3]),
+        show: (e) => {
+          const label = page.label(e[0], e[3]);
+          return label === null ? "–" : <code class="token">{label}</code>;
+        },
+      },
       number("alpha_sink", "alpha at sink", 4, share),
       number("routed", "routed", 5, share),
       number("ratio_head", "ratio_head", 6, magnitude),
       number("ratio_out", "ratio_out", 7, magnitude),
       number("stable_rank", "stable rank", 8, magnitude),
-      { key: "class", label: "class", text: true, value: (e) => classOfCode(e[9]).name, show: (e) => <ClassBadge name={classOfCode(e[9]).name} /> },
+      {
+        key: "class",
+        label: "class",
+        text: true,
+        value: (e) => classOfCode(e[9]).name,
+        show: (e) => <ClassBadge name={classOfCode(e[9]).name} />,
+      },
     ];
     return list;
   }, [page]);
   const total = page.document.points_total;
   const shown = page.eventCount();
-  if (!events.length) return <p class="empty">No sequence shows a sink event in this head{total && total > shown ? " in the sample of events that this page holds" : ""}.</p>;
+  if (!events.length)
+    return (
+      <p class="empty">
+        No sequence shows a sink event in this head
+        {total && total > shown ? " in the sample of events that this page holds" : ""}.
+      </p>
+    );
   return (
-    <Table key={headName(row.layer, row.head)} id="events" caption={`Sink events of ${headName(row.layer, row.head)}, one row per sequence`}
-      columns={columns} rows={events} />
+    <Table
+      key={headName(row.layer, row.head)}
+      id="events"
+      caption={`Sink events of ${headName(row.layer, row.head)}, one row per sequence`}
+      columns={columns}
+      rows={events}
+    />
   );
 }
 
@@ -151,10 +222,13 @@ function AllValues({ row }: { row: HeadRow }) {
   const values = useMemo(() => {
     const texts = new Map((page.document.metrics ?? []).map((m) => [m.name, m]));
     const list: Value[] = [];
-    const add = (name: string, value: unknown, key = name) => list.push({
-      name, value: typeof value === "string" ? value : magnitude(value),
-      unit: texts.get(key)?.unit ?? "", definition: texts.get(key)?.definition ?? "",
-    });
+    const add = (name: string, value: unknown, key = name) =>
+      list.push({
+        name,
+        value: typeof value === "string" ? value : magnitude(value),
+        unit: texts.get(key)?.unit ?? "",
+        definition: texts.get(key)?.definition ?? "",
+      });
     for (const [name, value] of Object.entries(row)) {
       if (Array.isArray(value)) value.forEach((part, i) => add(`${name}[${i}]`, part, name));
       else if (!["layer", "head", "kv_head"].includes(name)) add(name, value);
@@ -164,16 +238,30 @@ function AllValues({ row }: { row: HeadRow }) {
     }
     return list;
   }, [page, row]);
-  const columns = useMemo((): Column<Value>[] => [
-    { key: "name", label: "quantity", text: true, value: (v) => v.name, show: (v) => <code>{v.name}</code> },
-    { key: "value", label: "value", value: (v) => v.value },
-    { key: "unit", label: "unit", text: true, value: (v) => v.unit },
-    { key: "definition", label: "definition", text: true, value: (v) => v.definition },
-  ], []);
+  const columns = useMemo(
+    (): Column<Value>[] => [
+      {
+        key: "name",
+        label: "quantity",
+        text: true,
+        value: (v) => v.name,
+        show: (v) => <code>{v.name}</code>,
+      },
+      { key: "value", label: "value", value: (v) => v.value },
+      { key: "unit", label: "unit", text: true, value: (v) => v.unit },
+      { key: "definition", label: "definition", text: true, value: (v) => v.definition },
+    ],
+    [],
+  );
   return (
     <details class="card">
       <summary>Every stored value of this head ({integer(values.length)})</summary>
-      <Table id="values" caption={`Values of ${headName(row.layer, row.head)}`} columns={columns} rows={values} />
+      <Table
+        id="values"
+        caption={`Values of ${headName(row.layer, row.head)}`}
+        columns={columns}
+        rows={values}
+      />
     </details>
   );
 }

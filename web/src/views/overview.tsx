@@ -44,7 +44,10 @@ function Findings() {
         {findings.map((finding) => {
           const view = kViews.includes(finding.view as ViewName) ? (finding.view as ViewName) : null;
           const { layer, head } = finding;
-          const pinned = typeof layer === "number" && typeof head === "number" && page.holds(layer, head) ? { layer, head } : null;
+          const pinned =
+            typeof layer === "number" && typeof head === "number" && page.holds(layer, head)
+              ? { layer, head }
+              : null;
           return (
             <li key={finding.text}>
               {finding.text}{" "}
@@ -62,7 +65,10 @@ function Findings() {
 }
 
 export const kViewTitle: Record<ViewName, string> = {
-  overview: "Overview", heads: "Heads", head: "Head detail", circuit: "Circuit",
+  overview: "Overview",
+  heads: "Heads",
+  head: "Head detail",
+  circuit: "Circuit",
 };
 
 function KeyNumbers() {
@@ -70,9 +76,17 @@ function KeyNumbers() {
   const summary = page.scan.summary ?? {};
   const epsilon = fixed(page.threshold("epsilon", 0.3), 1);
   const numbers: [string, string, string][] = [
-    ["sink rate", percent(summary["sink_rate"]), `share of (sequence, layer, head) whose position 0 has alpha > ${epsilon}`],
+    [
+      "sink rate",
+      percent(summary["sink_rate"]),
+      `share of (sequence, layer, head) whose position 0 has alpha > ${epsilon}`,
+    ],
     ["from layer 2", percent(summary["sink_rate_from_layer_2"]), "the same, without layers 0 and 1"],
-    ["sinks form in layer", integer(summary["formation_layer"]), "first layer above half of the strongest layer's rate"],
+    [
+      "sinks form in layer",
+      integer(summary["formation_layer"]),
+      "first layer above half of the strongest layer's rate",
+    ],
     ["perplexity", fixed(summary["perplexity"], 1), "exp of the mean next-token loss on these inputs"],
   ];
   return (
@@ -93,12 +107,20 @@ function Explanation() {
     <details class="card" open>
       <summary>What is an attention sink?</summary>
       <p>
-        Each attention head of a transformer looks, from every token, at earlier tokens. In many heads nearly all tokens look at
-        one and the same position, usually the first, whatever the text says. That position is called a sink. Its strength, alpha,
-        is the mean share of attention that it receives: 0 is none, 1 is all.
+        Each attention head of a transformer looks, from every token, at earlier tokens. In many heads nearly
+        all tokens look at one and the same position, usually the first, whatever the text says. That position
+        is called a sink. Its strength, alpha, is the mean share of attention that it receives: 0 is none, 1
+        is all.
       </p>
       <ul>
-        {kClasses.slice(1, 4).map((info) => <li key={info.name}><b>{info.letter} {info.label}</b>: {info.meaning}.</li>)}
+        {kClasses.slice(1, 4).map((info) => (
+          <li key={info.name}>
+            <b>
+              {info.letter} {info.label}
+            </b>
+            : {info.meaning}.
+          </li>
+        ))}
       </ul>
     </details>
   );

@@ -19,12 +19,22 @@ export function RunFacts({ page }: { page: Page }) {
     <>
       <details class="card" id="warnings">
         <summary>Warnings ({integer(warnings.length)})</summary>
-        {warnings.length ? <ul>{warnings.map((text) => <li key={text}>{text}</li>)}</ul> : <p>None.</p>}
+        {warnings.length ? (
+          <ul>
+            {warnings.map((text) => (
+              <li key={text}>{text}</li>
+            ))}
+          </ul>
+        ) : (
+          <p>None.</p>
+        )}
       </details>
       <details class="card" id="facts">
         <summary>Run facts: model, inputs, thresholds, versions</summary>
         <div class="facts">
-          {kSections.map(([title, get]) => <FactTable key={title} title={title} section={get(page)} />)}
+          {kSections.map(([title, get]) => (
+            <FactTable key={title} title={title} section={get(page)} />
+          ))}
         </div>
       </details>
       {metrics.length > 0 && (
@@ -33,7 +43,10 @@ export function RunFacts({ page }: { page: Page }) {
           <dl class="definitions">
             {metrics.map((metric) => (
               <div key={metric.name}>
-                <dt><code>{metric.name}</code>{metric.unit ? ` (${metric.unit})` : ""}</dt>
+                <dt>
+                  <code>{metric.name}</code>
+                  {metric.unit ? ` (${metric.unit})` : ""}
+                </dt>
                 <dd>{metric.definition ?? "–"}</dd>
               </div>
             ))}
@@ -48,7 +61,8 @@ function FactTable({ title, section }: { title: string; section: Section | undef
   const entries = Object.entries(section ?? {}).flatMap(([key, value]): [string, unknown][] =>
     value && typeof value === "object" && !Array.isArray(value)
       ? Object.entries(value).map(([inner, part]) => [`${key}.${inner}`, part])
-      : [[key, value]]);
+      : [[key, value]],
+  );
   if (!entries.length) return null;
   return (
     <table class="fact-table">
