@@ -11,6 +11,8 @@ namespace sinkscope::diagnostics {
 
 namespace {
 
+// Float rows sum to 1 within this; a mean missing mass below it is rounding, not a sink logit.
+constexpr double kRowRounding = 1e-6;
 constexpr int kFirstKeys = 4;  // positions whose published rates are kept, and sink keys listed
 
 // clang-format off
@@ -89,7 +91,9 @@ std::vector<Candidate> judged_keys(const stats::AttentionValues& attention, int6
     uniform_judged = std::max(uniform_judged, key.uniform);
     judged.push_back(key);
   }
-  if (attention.sink_logit_sum > 0 && attention.queries >= min_queries) {
+  const bool has_sink_logit =
+      attention.sink_logit_sum > kRowRounding * static_cast<double>(attention.queries);
+  if (has_sink_logit && attention.queries >= min_queries) {
     judged.push_back(sink_logit(attention, judged.empty() ? uniform_any : uniform_judged));
   }
   return judged;

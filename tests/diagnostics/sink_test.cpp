@@ -164,6 +164,15 @@ TEST(Sink, NearMissOfTheSinkLogit) {
   EXPECT_FALSE(uniform.sink);
 }
 
+TEST(Sink, RoundingOfTheRowsIsNoSinkLogit) {
+  // A window of 4 leaves no key to judge; the rounding must not step in as the only candidate.
+  auto attention = attention_of({PlantedRows::kUniform, 64, 1, true, 4});
+  attention.sink_logit_sum = 64 * 1e-7;
+  EXPECT_TRUE(judge_sink(attention, {}).too_short);
+  attention.sink_logit_sum = 64 * 0.6;
+  EXPECT_EQ(judge_sink(attention, {}).key, kSinkLogitKey);
+}
+
 TEST(Sink, OneThirdEachWithASinkLogitOfZero) {
   // Two logits 0, 0 and sink logit 0: 1/3 each; with log 2: 1/4, 1/4 and 1/2 missing.
   for (const double share : {1.0 / 3, 0.5}) {
