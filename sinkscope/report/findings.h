@@ -18,7 +18,10 @@ struct Finding {
   std::optional<int> layer, head;
 };
 
-/// Three to six, most important first. Derived from the numbers of the run alone.
+/// Mean alpha_0 over the heads of a layer; NaN without data.
+double layer_alpha(const store::RunResult& run, int layer);
+
+/// At most six, most important first. Derived from the numbers of the run alone.
 std::vector<Finding> find_findings(const store::RunResult& run);
 
 }  // namespace sinkscope::report

@@ -12,7 +12,9 @@ nlohmann::ordered_json scan_document(const store::RunResult& run);
 /// The document sinkscope.run/1 that lies beside a CSV or npz file.
 nlohmann::ordered_json run_document(const store::RunResult& run);
 
-/// `document` as indented text with a final newline.
+/// `value` on one line, always valid UTF-8.
+std::string compact_text(const nlohmann::ordered_json& value);
+/// `document` as text: a line per key, and a line per entry of the long arrays.
 void write_document(const nlohmann::ordered_json& document, std::ostream& out);
 
 /// `scan --format json`.

@@ -7,6 +7,7 @@
 namespace sinkscope::store {
 namespace {
 
+using diagnostics::HeadClass;
 using diagnostics::kNoData;
 using Column = std::vector<double>;  ///< the values of one entry that are data, by sequence
 
@@ -56,10 +57,9 @@ std::pair<double, size_t> mode(Column& column) {
 }
 
 double majority(const Column& codes) {
-  const auto times = [&codes](diagnostics::HeadClass c) {
+  const auto times = [&codes](HeadClass c) {
     return std::count(codes.begin(), codes.end(), static_cast<double>(c));
   };
-  using diagnostics::HeadClass;
   if (times(HeadClass::kTooShort) == std::ssize(codes))
     return static_cast<double>(HeadClass::kTooShort);
   HeadClass best = HeadClass::kNone;
@@ -117,6 +117,22 @@ Aggregated mode_share(const SequenceValues& values) {
 
 Aggregated majority_class(const SequenceValues& values) {
   return reduce_columns(values, {}, [](Column& column) { return majority(column); });
+}
+
+Aggregated class_counts(const SequenceValues& values) {
+  SequenceValues flags;
+  for (const auto& [id, rows] : values) {
+    auto& out = flags[id];
+    for (const auto& row : rows) {
+      auto& flag = out.emplace_back();
+      for (const double code : row) {
+        for (const auto c : {HeadClass::kNop, HeadClass::kBroadcast, HeadClass::kOther}) {
+          flag.push_back(std::isnan(code) ? kNoData : code == static_cast<double>(c));
+        }
+      }
+    }
+  }
+  return aggregate(flags, diagnostics::Aggregate::kSum);
 }
 
 Aggregated top_places(const SequenceValues& values) {

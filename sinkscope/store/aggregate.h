@@ -32,6 +32,9 @@ Aggregated mode_share(const SequenceValues& values);
 /// none of them; kTooShort when every sequence was.
 Aggregated majority_class(const SequenceValues& values);
 
+/// Three entries per head: sequences classed nop, broadcast, other.
+Aggregated class_counts(const SequenceValues& values);
+
 /// Triples (channel, position, value): the places with the largest sum of |value| over the
 /// sequences, each with the mean of its values; as many as one sequence has.
 Aggregated top_places(const SequenceValues& values);

@@ -47,8 +47,8 @@ struct RunFacts {
   int64_t skipped = 0;            ///< inputs left out because they are too short
   std::optional<int32_t> bos_id;  ///< absent where the files name none
   std::vector<int32_t> first_tokens;
-  /// Labels of the tokens of the first sequences by id (may cover fewer sequences than were run);
-  /// one per token of its sequence.
+  /// labels[id]: one per token of the sequence `id`; may end before the last sequence, so that a
+  /// long run stores only the labels that are shown.
   std::vector<std::vector<std::string>> labels;
 
   std::vector<std::string> warnings;

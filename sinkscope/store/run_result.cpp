@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "sinkscope/diagnostics/summary.h"
 #include "sinkscope/store/aggregate.h"
 #include "sinkscope/store/errors.h"
 #include "sinkscope/store/run_facts.h"
@@ -49,6 +50,13 @@ void add_metric(RunResult& run, const Store& store, const StoredMetric& metric,
     add_event_metric(run, metric, values, events);
   } else if (metric.name == "class") {
     add(run, metric, majority_class(values));
+    StoredMetric counts = metric;
+    counts.name = "class_counts";
+    counts.width = 3;
+    counts.aggregate = diagnostics::Aggregate::kSum;
+    counts.unit = "sequences";
+    counts.definition = "number of sequences with an event of class nop, broadcast, other";
+    add(run, std::move(counts), class_counts(values));
   } else if (metric.name == "top_activations") {
     add(run, metric, top_places(values));
   } else {
@@ -131,6 +139,30 @@ double at(const RunResult& run, std::string_view metric, int row, int entry) {
 }
 
 }  // namespace
+
+double RunResult::sink_rate(int first_layer, int last_layer) const {
+  const auto rates = value.find("plain_rate");
+  const auto counts = count.find("plain_rate");
+  if (rates == value.end() || heads == 0) return kNoData;
+  double sinks = 0, judged = 0;
+  for (int l = std::max(0, first_layer); l <= last_layer && l < std::ssize(rates->second); ++l) {
+    const auto& rate = rates->second[static_cast<size_t>(l)];
+    const auto& times = counts->second[static_cast<size_t>(l)];
+    const size_t width = rate.size() / static_cast<size_t>(heads);  // position 0 is the first entry
+    for (size_t i = 0; i < rate.size(); i += width) {
+      if (times[i] == 0) continue;
+      sinks += rate[i] * static_cast<double>(times[i]);
+      judged += static_cast<double>(times[i]);
+    }
+  }
+  return judged == 0 ? kNoData : sinks / judged;
+}
+
+int RunResult::formation_layer() const {
+  std::vector<double> rates;
+  for (int l = 0; l < layers; ++l) rates.push_back(sink_rate(l, l));
+  return diagnostics::formation_layer(rates);
+}
 
 RunResult read_run(const Store& store) {
   RunResult run;

@@ -33,6 +33,12 @@ struct RunResult {
   /// Names of the metrics of one scope: as stored, then those that read_run derives.
   std::vector<StoredMetric> metrics_of(diagnostics::Scope scope) const;
 
+  /// The published Sink_0^eps over the measured layers first..last, a share; NaN without data.
+  double sink_rate(int first_layer, int last_layer) const;
+  /// First layer whose own sink rate exceeds half of the largest (method.md section 13); -1 when
+  /// no layer reaches 0.05.
+  int formation_layer() const;
+
   /// NaN when absent.
   double head(std::string_view metric, int layer, int head, int i = 0) const;
   double layer(std::string_view metric, int layer, int i = 0) const;
@@ -43,7 +49,7 @@ struct RunResult {
 ///  - ratio_head, ratio_out, stable_rank, common_mode are means over the sequences where `event`
 ///    holds; ratio_out_all is the mean of ratio_out over all of them;
 ///  - class is the majority over the events (ties: lowest code), kNone without one, kTooShort when
-///    every sequence was;
+///    every sequence was; class_counts are the numbers of events classed nop, broadcast, other;
 ///  - sink_index_share is the share of the most frequent sink_index;
 ///  - top_activations keeps, of all (channel, position) places, the three with the largest sum of
 ///    |value|, each with the mean of its values.

@@ -1,0 +1,294 @@
+#include "sinkscope/report/findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "sinkscope/report/text.h"
+#include "sinkscope/store/run_facts.h"
+
+namespace sinkscope::report {
+namespace {
+
+using diagnostics::kNoData;
+using store::RunResult;
+
+// What is worth a sentence; not verdicts, so not options.
+constexpr double kStageGap = 0.15;  ///< mean alpha_0 of two ranges of layers that differ
+constexpr double kNormJump = 2;     ///< factor by which one block changes ||x_0||
+
+/// The largest value of a head metric and where; layer -1 without data.
+struct Peak {
+  double value = kNoData;
+  int layer = -1, head = -1;
+};
+
+Peak largest_head(const RunResult& run, std::string_view metric) {
+  Peak peak;
+  for (int l = 0; l < run.layers; ++l) {
+    for (int h = 0; h < run.heads; ++h) {
+      const double value = run.head(metric, l, h);
+      if (std::isfinite(value) && !(value <= peak.value)) peak = {value, l, h};
+    }
+  }
+  return peak;
+}
+
+Finding no_sink(const RunResult& run, double epsilon) {
+  const Peak peak = largest_head(run, "alpha_sink").layer >= 0 ? largest_head(run, "alpha_sink")
+                                                               : largest_head(run, "alpha");
+  const double index = run.head("sink_index", peak.layer, peak.head);
+  const std::string where =
+      std::isfinite(index) ? fmt::format("position {:.0f}", index) : "position 0";
+  return {
+      "no_sink",
+      fmt::format(
+          "No head has a sink: the most that one key receives on average is {} ({} on {}), a "
+          "sink needs more than {}.",
+          number_text(peak.value), head_text(peak.layer, peak.head), where, number_text(epsilon)),
+      peak.value,
+      "heads[].alpha_sink",
+      "heads",
+      peak.layer,
+      peak.head};
+}
+
+/// Heads that usually have a sink, by the position it is on.
+std::map<int64_t, int> heads_by_sink(const RunResult& run) {
+  std::map<int64_t, int> heads;
+  for (int l = 0; l < run.layers; ++l) {
+    for (int h = 0; h < run.heads; ++h) {
+      const double index = run.head("sink_index", l, h);
+      if (run.head("sink", l, h) >= 0.5 && std::isfinite(index))
+        ++heads[static_cast<int64_t>(index)];
+    }
+  }
+  return heads;
+}
+
+void add_sink_rate(const RunResult& run, double epsilon, std::vector<Finding>& findings) {
+  const double rate = run.sink_rate(0, run.layers - 1);
+  const Peak sink = largest_head(run, "sink");
+  if (!std::isfinite(rate) && sink.layer < 0) return;
+  if (!(rate > 0) && !(sink.value > 0)) {
+    if (largest_head(run, "alpha").layer >= 0) findings.push_back(no_sink(run, epsilon));
+    return;
+  }
+  findings.push_back(
+      {"sink_rate",
+       fmt::format("{} of all (layer, head, sequence) give position 0 more than {} of the "
+                   "attention of the queries that see it.",
+                   percent_text(rate), number_text(epsilon)),
+       rate, "summary.sink_rate", "overview", std::nullopt, std::nullopt});
+  auto heads = heads_by_sink(run);
+  heads.erase(0);
+  int elsewhere = 0;
+  for (const auto& entry : heads) elsewhere += entry.second;
+  if (elsewhere == 0) return;
+  const auto most = std::max_element(
+      heads.begin(), heads.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const std::string where =
+      most->first < 0 ? "the learned sink logit" : fmt::format("position {}", most->first);
+  findings.push_back(
+      {"other_positions",
+       fmt::format("{} {} a sink elsewhere than on position 0, most often on {}.",
+                   count_text(elsewhere), elsewhere == 1 ? "head has" : "heads have", where),
+       static_cast<double>(elsewhere), "heads[].sink_index", "heads", std::nullopt, std::nullopt});
+}
+
+void add_classes(const RunResult& run, std::vector<Finding>& findings) {
+  std::array<double, 3> events{};
+  for (int l = 0; l < run.layers; ++l) {
+    for (int h = 0; h < run.heads; ++h) {
+      for (int c = 0; c < 3; ++c) {
+        const double times = run.head("class_counts", l, h, c);
+        if (std::isfinite(times)) events[static_cast<size_t>(c)] += times;
+      }
+    }
+  }
+  const double total = events[0] + events[1] + events[2];
+  if (total == 0) {
+    const Peak conditional = largest_head(run, "conditional");
+    if (!(conditional.value > 0)) return;
+    findings.push_back(
+        {"conditional",
+         fmt::format("Nowhere do nine in ten queries use the sink; the nearest to it is {}, "
+                     "where some do in {} of the sequences.",
+                     head_text(conditional.layer, conditional.head),
+                     percent_text(conditional.value)),
+         conditional.value, "heads[].conditional_share", "head", conditional.layer,
+         conditional.head});
+    return;
+  }
+  findings.push_back(
+      {"classes",
+       fmt::format("Of {} sink events {} do nothing (NOP), {} broadcast, {} are neither.",
+                   count_text(static_cast<int64_t>(total)), percent_text(events[0] / total),
+                   percent_text(events[1] / total), percent_text(events[2] / total)),
+       events[0] / total, "heads[].class_counts", "heads", std::nullopt, std::nullopt});
+}
+
+struct LayerMean {
+  int layer;
+  double alpha;  ///< mean alpha_0 of the layer's heads
+};
+
+std::vector<LayerMean> mean_alpha(const RunResult& run) {
+  std::vector<LayerMean> means;
+  for (int l = 0; l < run.layers; ++l) {
+    const double mean = layer_alpha(run, l);
+    if (std::isfinite(mean)) means.push_back({l, mean});
+  }
+  return means;
+}
+
+/// The cut of the layers into two ranges whose means explain most of the variance.
+struct Stages {
+  size_t first = 0;  ///< index of the first layer of the second range; 0: no cut
+  double before = 0, after = 0;
+};
+
+Stages best_cut(const std::vector<LayerMean>& means) {
+  Stages best;
+  double gain = 0, total = 0;
+  for (const LayerMean& mean : means) total += mean.alpha;
+  double left = 0;
+  const double n = static_cast<double>(means.size());
+  for (size_t cut = 1; cut < means.size(); ++cut) {
+    left += means[cut - 1].alpha;
+    const double k = static_cast<double>(cut);
+    const double before = left / k, after = (total - left) / (n - k);
+    const double between = k * (n - k) / n * (after - before) * (after - before);
+    if (between > gain) gain = between, best = {cut, before, after};
+  }
+  return best;
+}
+
+std::string layer_range(int first, int last) {
+  return first == last ? fmt::format("layer {}", first) : fmt::format("layers {}-{}", first, last);
+}
+
+void add_stages(const RunResult& run, std::vector<Finding>& findings) {
+  const std::vector<LayerMean> means = mean_alpha(run);
+  if (means.size() < 2) return;
+  const Stages stages = best_cut(means);
+  if (stages.first == 0 || std::abs(stages.after - stages.before) < kStageGap) {
+    const auto [low, high] = std::minmax_element(
+        means.begin(), means.end(),
+        [](const LayerMean& a, const LayerMean& b) { return a.alpha < b.alpha; });
+    findings.push_back(
+        {"even_layers",
+         fmt::format("Depth matters little: a layer's mean alpha_0 lies between {} (layer {}) "
+                     "and {} (layer {}).",
+                     number_text(low->alpha), low->layer, number_text(high->alpha), high->layer),
+         high->alpha, "heads[].alpha", "heads", high->layer, std::nullopt});
+    return;
+  }
+  const int cut = means[stages.first].layer, last = means.back().layer;
+  const bool rises = stages.after > stages.before;
+  std::string text = fmt::format(
+      "Sinks are {} in {} (mean alpha_0 {}) and {} in {} ({})", rises ? "weak" : "strong",
+      layer_range(means.front().layer, means[stages.first - 1].layer), number_text(stages.before),
+      rises ? "strong" : "weak", layer_range(cut, last), number_text(stages.after));
+  const int formation = run.formation_layer();
+  if (formation >= 0)
+    text += fmt::format("; the sink rate first passes half of its maximum in layer {}", formation);
+  findings.push_back({rises ? "strong_layers" : "weak_layers", text + ".",
+                      std::max(stages.before, stages.after), "heads[].alpha", "heads",
+                      rises ? cut : means.front().layer, std::nullopt});
+}
+
+/// The block that changes ||x_0|| by the largest factor; upwards (sign 1) or downwards (-1).
+struct Jump {
+  int layer = -1;
+  double factor = 0, before = 0, after = 0;
+};
+
+Jump largest_jump(const RunResult& run, int sign) {
+  Jump best;
+  double before = run.sequence("embed_norm_p0");
+  for (int l = 0; l < run.layers; ++l) {
+    const double after = run.layer("resid_norm_p0", l);
+    const double factor = sign > 0 ? after / before : before / after;
+    if (std::isfinite(factor) && factor > best.factor) best = {l, factor, before, after};
+    before = after;
+  }
+  return best;
+}
+
+/// The largest |x| that any layer lists; layer -1 without data.
+struct Extreme {
+  int layer = -1;
+  double channel = 0, position = 0, value = 0;
+};
+
+Extreme largest_activation(const RunResult& run) {
+  Extreme best;
+  for (int l = 0; l < run.layers; ++l) {
+    const double value = run.layer("top_activations", l, 2);
+    if (!std::isfinite(value) || std::abs(value) <= std::abs(best.value)) continue;
+    best = {l, run.layer("top_activations", l, 0), run.layer("top_activations", l, 1), value};
+  }
+  return best;
+}
+
+void add_writer(const RunResult& run, std::vector<Finding>& findings) {
+  const Jump up = largest_jump(run, 1);
+  if (up.layer < 0 || up.factor < kNormJump) return;
+  std::string text =
+      fmt::format("Block {} raises the norm of position 0 most: {} to {} (other positions: {})",
+                  up.layer, number_text(up.before), number_text(up.after),
+                  number_text(run.layer("resid_norm_median", up.layer)));
+  const Jump down = largest_jump(run, -1);
+  if (down.layer > up.layer && down.factor >= kNormJump) {
+    text += fmt::format("; block {} takes it back to {}", down.layer, number_text(down.after));
+  }
+  findings.push_back({"norm_writer", text + ".", up.after, "layers[].resid_norm_p0", "circuit",
+                      up.layer, std::nullopt});
+}
+
+void add_massive(const RunResult& run, const diagnostics::Thresholds& thresholds,
+                 std::vector<Finding>& findings) {
+  const Extreme extreme = largest_activation(run);
+  if (extreme.layer < 0) return;
+  const double median = run.layer("median_abs", extreme.layer), size = std::abs(extreme.value);
+  const std::string place =
+      fmt::format("channel {:.0f} of position {:.0f}", extreme.channel, extreme.position);
+  const bool massive = size > thresholds.massive_abs && size > thresholds.massive_ratio * median;
+  const std::string text =
+      massive ? fmt::format("Massive activation: {} holds {} after block {} (median |x| {}).",
+                            place, number_text(extreme.value), extreme.layer, number_text(median))
+              : fmt::format(
+                    "No massive activation: the largest is {} ({} after block {}, median |x| {}).",
+                    number_text(extreme.value), place, extreme.layer, number_text(median));
+  findings.push_back({massive ? "massive" : "no_massive", text, extreme.value,
+                      "layers[].top_activations", "circuit", extreme.layer, std::nullopt});
+}
+
+}  // namespace
+
+double layer_alpha(const RunResult& run, int layer) {
+  double sum = 0;
+  int heads = 0;
+  for (int h = 0; h < run.heads; ++h) {
+    const double alpha = run.head("alpha", layer, h);
+    if (std::isfinite(alpha)) sum += alpha, ++heads;
+  }
+  return heads == 0 ? kNoData : sum / heads;
+}
+
+std::vector<Finding> find_findings(const RunResult& run) {
+  const diagnostics::Thresholds thresholds = store::read_identity(run.identity).thresholds;
+  std::vector<Finding> findings;
+  add_sink_rate(run, thresholds.epsilon, findings);
+  add_classes(run, findings);
+  add_stages(run, findings);
+  add_writer(run, findings);
+  add_massive(run, thresholds, findings);
+  return findings;
+}
+
+}  // namespace sinkscope::report
