@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sinkscope/base/error.h"
+#include "sinkscope/io/printable.h"
 #include "sinkscope/text/byte_letters.h"
 #include "sinkscope/text/pipeline.h"
 #include "sinkscope/text/tokenizer.h"
@@ -26,8 +27,8 @@ std::string name_of(const io::GgufFile& file) {
 }
 
 [[noreturn]] void refuse(const io::GgufFile& file, std::string_view key, const std::string& seen) {
-  throw Error(ErrorKind::kBadFile, "read tokenizer",
-              fmt::format("{}: key {}: {}", name_of(file), key, seen), std::string(kHint));
+  throw Error(ErrorKind::kBadFile, "read tokenizer", file.place(key) + ": " + seen,
+              std::string(kHint));
 }
 
 void check_count(const io::GgufFile& file, std::string_view key, size_t entries, size_t tokens) {
@@ -69,23 +70,23 @@ std::vector<double> read_scores(const io::GgufFile& file, size_t tokens) {
   return *scores;
 }
 
-// Phi-3's files lost the flags of their added tokens: all but these drop the white space behind.
-bool strips_right(const io::GgufFile& file, std::string_view token) {
+// Phi-3's files lost the flags of their added tokens, which drop the white space behind them.
+bool is_phi3(const io::GgufFile& file) {
   std::string name = file.text("general.name", "");
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const bool phi3 = file.text("general.architecture", "") == "phi3" ||
-                    name.find("phi-3") != name.npos || name.find("phi3") != name.npos;
-  return phi3 && token != "<unk>" && token != "<s>" && token != "<|endoftext|>";
+  return file.text("general.architecture", "") == "phi3" || name.find("phi-3") != name.npos ||
+         name.find("phi3") != name.npos;
 }
 
-SpecialTokens special_tokens(const io::GgufFile& file, const std::vector<std::string>& tokens,
-                             const std::vector<int64_t>& types, bool sentencepiece) {
+SpecialTokens special_tokens(const std::vector<std::string>& tokens,
+                             const std::vector<int64_t>& types, bool phi3) {
   SpecialTokens special;
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (types[i] != kControl && types[i] != kUserDefined && types[i] != kUnknown) continue;
-    special.add(tokens[i], {.id = static_cast<int32_t>(i),
-                            .strips_right = sentencepiece && strips_right(file, tokens[i])});
+    const bool strips =
+        phi3 && tokens[i] != "<unk>" && tokens[i] != "<s>" && tokens[i] != "<|endoftext|>";
+    special.add(tokens[i], {.id = static_cast<int32_t>(i), .strips_right = strips});
   }
   return special;
 }
@@ -131,7 +132,7 @@ void add_merges(const io::GgufFile& file, BpeModel& model) {
     const std::string_view merge = merges[i];
     const size_t space = merge.find(' ', 1);
     const auto fail = [&](std::string_view why) {
-      refuse(file, kMerges, fmt::format("entry {} \"{}\" {}", i, merge, why));
+      refuse(file, kMerges, fmt::format("entry {} \"{}\" {}", i, io::printable(merge), why));
     };
     if (space == merge.npos) fail("is no pair");
     const auto left = bytes_of_letters(merge.substr(0, space));
@@ -157,7 +158,7 @@ Pipeline::Parts byte_level_parts(const io::GgufFile& file, const std::vector<std
                   .unknown = read_id(file, "tokenizer.ggml.unknown_token_id", tokens.size())});
   add_merges(file, model);
   return {.kind = "BPE " + pre,
-          .special = special_tokens(file, tokens, types, false),
+          .special = special_tokens(tokens, types, false),
           .normalizer = {},
           .pre_tokenizer = std::move(type.pre_tokenizer),
           .model = std::move(model),
@@ -177,7 +178,7 @@ Pipeline::Parts sentencepiece_parts(const io::GgufFile& file,
                   .unknown = read_id(file, "tokenizer.ggml.unknown_token_id", tokens.size())},
                  read_scores(file, tokens.size()));
   return {.kind = "SPM",
-          .special = special_tokens(file, tokens, types, true),
+          .special = special_tokens(tokens, types, is_phi3(file)),
           .normalizer = std::move(normalizer),
           .pre_tokenizer = {},
           .model = std::move(model),
@@ -191,7 +192,7 @@ std::unique_ptr<Tokenizer> open_tokenizer(const io::GgufFile& file) {
   if (model != "gpt2" && model != "llama") {
     throw Error(ErrorKind::kUnsupported, "read tokenizer",
                 fmt::format("{}: tokenizer.ggml.model \"{}\" (gpt2 and llama are read)",
-                            name_of(file), model),
+                            name_of(file), io::printable(model)),
                 "give the ids themselves with --tokens");
   }
   const std::vector<std::string> tokens = file.texts(kTokens);

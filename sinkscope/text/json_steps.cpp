@@ -150,7 +150,8 @@ std::vector<io::Config> objects(const io::Config& at, std::string_view key) {
   if (found == at.json().end() || found->is_null()) return out;
   if (!found->is_array()) {
     throw Error(ErrorKind::kBadFile, "read tokenizer",
-                fmt::format("{}: key {} is no array", at.where(), key));
+                fmt::format("{}: key {} is no array", at.where(), key),
+                "fetch the file again, or give the ids themselves with --tokens");
   }
   for (size_t i = 0; i < found->size(); ++i) out.push_back(element(at, key, i, (*found)[i]));
   return out;

@@ -1,3 +1,5 @@
+#include "sinkscope/text/json_tokenizer.h"
+
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -10,7 +12,6 @@
 #include "sinkscope/text/byte_letters.h"
 #include "sinkscope/text/json_steps.h"
 #include "sinkscope/text/pipeline.h"
-#include "sinkscope/text/tokenizer.h"
 
 namespace sinkscope::text {
 namespace {
@@ -207,10 +208,8 @@ std::optional<int32_t> configured_id(const io::Config& config, std::string_view 
   return id;
 }
 
-void read_bos(const io::Config& tokenizer, const std::filesystem::path& config_file,
+void read_bos(const io::Config& tokenizer, const std::optional<io::Config>& config,
               const Entries& entries, bool byte_level, Pipeline::Parts& parts) {
-  std::optional<io::Config> config;
-  if (std::filesystem::exists(config_file)) config = io::Config::load(config_file);
   if (config) {
     parts.bos = configured_id(*config, "bos_token", entries);
     parts.eos = configured_id(*config, "eos_token", entries);
@@ -227,8 +226,8 @@ void read_bos(const io::Config& tokenizer, const std::filesystem::path& config_f
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path& directory) {
-  const io::Config tokenizer = io::Config::load(directory / "tokenizer.json");
+std::unique_ptr<Tokenizer> read_tokenizer(const io::Config& tokenizer,
+                                          const std::optional<io::Config>& config) {
   const auto model = tokenizer.child("model");
   if (!model) refuse(tokenizer, "key model is missing");
   check_model(*model);
@@ -243,8 +242,15 @@ std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path& directory
                         .normalizer = std::move(steps.normalizer),
                         .pre_tokenizer = std::move(steps.pre_tokenizer),
                         .model = read_model(*model, entries, steps.byte_level)};
-  read_bos(tokenizer, directory / "tokenizer_config.json", entries, steps.byte_level, parts);
+  read_bos(tokenizer, config, entries, steps.byte_level, parts);
   return std::make_unique<Pipeline>(std::move(parts));
+}
+
+std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path& directory) {
+  const std::filesystem::path config = directory / "tokenizer_config.json";
+  return read_tokenizer(
+      io::Config::load(directory / "tokenizer.json"),
+      std::filesystem::exists(config) ? std::optional(io::Config::load(config)) : std::nullopt);
 }
 
 }  // namespace sinkscope::text
