@@ -20,7 +20,7 @@ fi
 # Anew when the list of packages changed since.
 stamp=node_modules/.sinkscope-installed
 if ! cmp -s package-lock.json "$stamp"; then
-  npm ci --no-audit --no-fund --loglevel=error
+  npm ci --no-audit --no-fund --no-update-notifier --loglevel=error
   cp package-lock.json "$stamp"
 fi
 

@@ -11,8 +11,12 @@ shift
 targets=(all)
 select=()
 if [ $# -gt 0 ]; then
-  targets=("${@/#/test_}")
-  select=(-R "^($(IFS='|'; echo "$*"))\$")
+  targets=()
+  for layer in "$@"; do
+    # A layer without tests has no program.
+    if compgen -G "tests/$layer/*_test.cpp" >/dev/null; then targets+=("test_$layer"); fi
+  done
+  select=(-R "^($(IFS='|'; echo "${targets[*]#test_}"))\$")
 fi
 bash tools/build.sh "$preset" "${targets[@]}"
 
