@@ -79,8 +79,7 @@ void add_sink_rate(const RunResult& run, double epsilon, std::vector<Finding>& f
   }
   findings.push_back(
       {"sink_rate",
-       fmt::format("{} of all (layer, head, sequence) give position 0 more than {} of the "
-                   "attention of the queries that see it.",
+       fmt::format("{} of all (layer, head, sequence) sink on position 0: alpha_0 above {}.",
                    percent_text(rate), number_text(epsilon)),
        rate, "summary.sink_rate", "overview", std::nullopt, std::nullopt});
   auto heads = heads_by_sink(run);
@@ -99,7 +98,7 @@ void add_sink_rate(const RunResult& run, double epsilon, std::vector<Finding>& f
        static_cast<double>(elsewhere), "heads[].sink_index", "heads", std::nullopt, std::nullopt});
 }
 
-void add_classes(const RunResult& run, std::vector<Finding>& findings) {
+void add_classes(const RunResult& run, double query_share, std::vector<Finding>& findings) {
   std::array<double, 3> events{};
   for (int l = 0; l < run.layers; ++l) {
     for (int h = 0; h < run.heads; ++h) {
@@ -115,10 +114,10 @@ void add_classes(const RunResult& run, std::vector<Finding>& findings) {
     if (!(conditional.value > 0)) return;
     findings.push_back(
         {"conditional",
-         fmt::format("Nowhere do nine in ten queries use the sink; the nearest to it is {}, "
-                     "where some do in {} of the sequences.",
-                     head_text(conditional.layer, conditional.head),
-                     percent_text(conditional.value)),
+         fmt::format(
+             "In no head do {} of the queries use the sink; in {} some do, in {} of the sequences.",
+             percent_text(query_share), head_text(conditional.layer, conditional.head),
+             percent_text(conditional.value)),
          conditional.value, "heads[].conditional_share", "head", conditional.layer,
          conditional.head});
     return;
@@ -284,8 +283,11 @@ std::vector<Finding> find_findings(const RunResult& run) {
   const diagnostics::Thresholds thresholds = store::read_identity(run.identity).thresholds;
   std::vector<Finding> findings;
   add_sink_rate(run, thresholds.epsilon, findings);
-  add_classes(run, findings);
-  add_stages(run, findings);
+  const bool sinks = findings.empty() || findings.front().key != "no_sink";
+  if (sinks) {
+    add_classes(run, thresholds.event_query_share, findings);
+    add_stages(run, findings);
+  }
   add_writer(run, findings);
   add_massive(run, thresholds, findings);
   return findings;

@@ -22,6 +22,11 @@ constexpr std::array<double, 4> kLevels = {0.2, 0.4, 0.6, 0.8};
 constexpr std::array<const char*, 5> kShades = {".", "░", "▒", "▓", "█"};
 constexpr std::array<const char*, 5> kAsciiShades = {".", ":", "+", "*", "#"};
 
+constexpr const char* kNote = "   <- strong from here on";
+constexpr int kNoteWidth = 25;
+
+bool holds(const MapRow& row, int layer) { return row.first <= layer && layer <= row.last; }
+
 /// Order in which cells are kept when one stands for several.
 bool weaker(const Cell& a, const Cell& b) {
   if (a.kind != b.kind) return a.kind < b.kind;
@@ -98,7 +103,7 @@ std::string head_line(const Map& map, size_t cells) {
 }
 
 std::string ratio_text(double ratio) {
-  if (std::isfinite(ratio) && ratio < 9.95) return fmt::format("{:.1f}", ratio);
+  if (std::isfinite(ratio) && ratio < 99.95) return fmt::format("{:.1f}", ratio);
   return number_text(ratio);
 }
 
@@ -108,10 +113,11 @@ void write_legend(const Map& map, bool ascii, std::ostream& out) {
   for (const MapRow& row : map.rows) {
     for (const Cell& cell : row.cells) short_input |= cell.kind == Cell::Kind::kTooShort;
   }
-  out << "cell: sink strength " << shades[0];
-  for (size_t i = 0; i < kLevels.size(); ++i)
-    out << ' ' << shades[i + 1] << fmt::format(" >={}", kLevels[i]);
-  out << "; N nop, B broadcast, o other event\n";
+  out << "cell: strength " << shades[0];
+  for (size_t i = 0; i < kLevels.size(); ++i) {
+    out << fmt::format("  {} from {}", shades[i + 1], kLevels[i]);
+  }
+  out << "\n      event: N nop, B broadcast, o other\n";
   if (short_input) out << "      - inputs too short to judge\n";
   if (map.layers_per_row > 1 || map.heads_per_cell > 1) {
     out << fmt::format(
@@ -124,6 +130,9 @@ void write_legend(const Map& map, bool ascii, std::ostream& out) {
 
 Map make_map(const RunResult& run, const TerminalOptions& options) {
   Map map;
+  for (const Finding& finding : find_findings(run)) {
+    if (finding.key == "strong_layers") map.strong_from = *finding.layer;
+  }
   std::vector<int> layers;
   for (int l = 0; l < run.layers; ++l) {
     if (run.measured(l)) layers.push_back(l);
@@ -153,6 +162,7 @@ void write_map(const Map& map, const TerminalOptions& options, std::ostream& out
   const std::string heads = head_line(map, cells);
   out << fmt::format("{:>{}}{}  alpha0  P0 norm / rest\n", "head ", kMargin, heads);
   const char* word = "layer";
+  const bool note_fits = kMargin + std::ssize(heads) + 17 + kNoteWidth <= options.columns;
   for (const MapRow& row : map.rows) {
     const std::string number = row.first == row.last ? std::to_string(row.first)
                                                      : fmt::format("{}-{}", row.first, row.last);
@@ -165,7 +175,8 @@ void write_map(const Map& map, const TerminalOptions& options, std::ostream& out
     const size_t used = cells * static_cast<size_t>(map.cell_width);
     const std::string alpha = std::isfinite(row.alpha) ? fmt::format("{:.2f}", row.alpha) : "-";
     out << std::string(heads.size() - std::min(used, heads.size()), ' ')
-        << fmt::format("  {:>6}  {:>7}\n", alpha, ratio_text(row.norm_ratio));
+        << fmt::format("  {:>6}  {:>7}", alpha, ratio_text(row.norm_ratio))
+        << (note_fits && holds(row, map.strong_from) ? kNote : "") << '\n';
   }
   write_legend(map, options.ascii, out);
 }

@@ -26,7 +26,8 @@ struct MapRow {
 /// The map as it fits on the terminal.
 struct Map {
   int heads_per_cell = 1, layers_per_row = 1;
-  int cell_width = 2;  ///< characters, the space included
+  int cell_width = 2;    ///< characters, the space included
+  int strong_from = -1;  ///< first layer of the strong range, -1: there is none (findings.h)
   std::vector<MapRow> rows;
 };
 

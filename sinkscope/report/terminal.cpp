@@ -35,14 +35,16 @@ void write_title(const store::RunResult& run, const store::RunIdentity& identity
   out << '\n';
 }
 
-void write_thresholds(const diagnostics::Thresholds& t, std::ostream& out) {
-  out << fmt::format(
-      "sink: alpha > {}, {}x a uniform head, {} queries or more; event: {} of queries give {}\n",
+void write_thresholds(const diagnostics::Thresholds& t, int columns, std::ostream& out) {
+  const std::string text = fmt::format(
+      "sink: alpha > {} and {} x a uniform head, on {} queries or more; event: {} of the queries "
+      "give "
+      "{} or more; nop: ratio_out <= {}; broadcast: ratio_out >= {} and stable rank <= {}",
       number_text(t.epsilon), number_text(t.min_lift), t.min_queries,
-      number_text(t.event_query_share), number_text(t.event_mass));
-  out << fmt::format("nop: ratio_out <= {}; broadcast: >= {} at stable rank <= {}\n",
-                     number_text(t.nop_ratio), number_text(t.broadcast_ratio),
-                     number_text(t.broadcast_stable_rank));
+      percent_text(t.event_query_share), number_text(t.event_mass), number_text(t.nop_ratio),
+      number_text(t.broadcast_ratio), number_text(t.broadcast_stable_rank));
+  for (const std::string& line : wrap_text(text, static_cast<size_t>(std::max(40, columns))))
+    out << line << '\n';
 }
 
 void write_paragraphs(const char* title, const std::vector<std::string>& paragraphs, int columns,
@@ -93,7 +95,7 @@ void write_terminal(const store::RunResult& run, const TerminalOptions& options,
   write_title(run, identity, facts, out);
   out << '\n';
   write_map(make_map(run, options), options, out);
-  write_thresholds(identity.thresholds, out);
+  write_thresholds(identity.thresholds, options.columns, out);
   std::vector<std::string> findings;
   for (const Finding& finding : find_findings(run)) findings.push_back(finding.text);
   write_paragraphs("Findings", findings, options.columns, out);
