@@ -11,24 +11,51 @@ using diagnostics::HeadClass;
 using diagnostics::kNoData;
 using Column = std::vector<double>;  ///< the values of one entry that are data, by sequence
 
+using Row = const std::vector<double>*;
+
+/// The row of `layer` of each sequence of `values`; null where it has none.
+std::vector<Row> rows_of_layer(const SequenceValues& values, size_t layer) {
+  std::vector<Row> rows;
+  for (const auto& entry : values) {
+    const auto& layers = entry.second;
+    rows.push_back(layer < layers.size() ? &layers[layer] : nullptr);
+  }
+  return rows;
+}
+
+/// The flags of the same sequences, in the same order.
+std::vector<Row> flags_of_layer(const SequenceValues& values, const Mask* mask, size_t layer) {
+  std::vector<Row> rows;
+  for (auto entry = values.begin(); mask && entry != values.end(); ++entry) {
+    const auto found = mask->flags.find(entry->first);
+    const bool there = found != mask->flags.end() && layer < found->second.size();
+    rows.push_back(there ? &found->second[layer] : nullptr);
+  }
+  return rows;
+}
+
+bool flagged(Row flags, size_t head) {
+  return flags && head < flags->size() && (*flags)[head] == 1;
+}
+
 /// Calls `reduce(column)` for every layer and entry.
 template <typename Reduce>
-Aggregated reduce_columns(const SequenceValues& values, const Keep& keep, Reduce reduce) {
+Aggregated reduce_columns(const SequenceValues& values, const Mask* mask, Reduce reduce) {
   Aggregated result;
   size_t layers = 0;
   for (const auto& [id, rows] : values) layers = std::max(layers, rows.size());
   result.value.resize(layers), result.count.resize(layers);
+  Column column;
   for (size_t layer = 0; layer < layers; ++layer) {
+    const std::vector<Row> rows = rows_of_layer(values, layer);
+    const std::vector<Row> flags = flags_of_layer(values, mask, layer);
     size_t entries = 0;
-    for (const auto& [id, rows] : values) {
-      if (layer < rows.size()) entries = std::max(entries, rows[layer].size());
-    }
+    for (const Row row : rows) entries = std::max(entries, row ? row->size() : 0);
     for (size_t entry = 0; entry < entries; ++entry) {
-      Column column;
-      for (const auto& [id, rows] : values) {
-        if (layer >= rows.size() || entry >= rows[layer].size()) continue;
-        const double value = rows[layer][entry];
-        if (std::isfinite(value) && (!keep || keep(id, layer, entry))) column.push_back(value);
+      column.clear();
+      for (size_t i = 0; i < rows.size(); ++i) {
+        if (!rows[i] || entry >= rows[i]->size() || !std::isfinite((*rows[i])[entry])) continue;
+        if (!mask || flagged(flags[i], entry / mask->width)) column.push_back((*rows[i])[entry]);
       }
       result.count[layer].push_back(static_cast<int64_t>(column.size()));
       result.value[layer].push_back(column.empty() ? kNoData : reduce(column));
@@ -97,8 +124,8 @@ std::vector<Place> places_of_layer(const SequenceValues& values, size_t layer) {
 
 }  // namespace
 
-Aggregated aggregate(const SequenceValues& values, diagnostics::Aggregate rule, const Keep& keep) {
-  return reduce_columns(values, keep, [rule](Column& column) {
+Aggregated aggregate(const SequenceValues& values, diagnostics::Aggregate rule, const Mask* mask) {
+  return reduce_columns(values, mask, [rule](Column& column) {
     switch (rule) {
       case diagnostics::Aggregate::kMean: return sum(column) / static_cast<double>(column.size());
       case diagnostics::Aggregate::kMode: return mode(column).first;
@@ -110,13 +137,13 @@ Aggregated aggregate(const SequenceValues& values, diagnostics::Aggregate rule, 
 }
 
 Aggregated mode_share(const SequenceValues& values) {
-  return reduce_columns(values, {}, [](Column& column) {
+  return reduce_columns(values, nullptr, [](Column& column) {
     return static_cast<double>(mode(column).second) / static_cast<double>(column.size());
   });
 }
 
 Aggregated majority_class(const SequenceValues& values) {
-  return reduce_columns(values, {}, [](Column& column) { return majority(column); });
+  return reduce_columns(values, nullptr, [](Column& column) { return majority(column); });
 }
 
 Aggregated class_counts(const SequenceValues& values) {

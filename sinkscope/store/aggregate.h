@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <vector>
 
@@ -17,13 +16,16 @@ struct Aggregated {
   std::vector<std::vector<int64_t>> count;  ///< sequences with data
 };
 
-/// Which values of a sequence take part; empty: all. `entry` counts heads x width.
-using Keep = std::function<bool(int64_t sequence, size_t layer, size_t entry)>;
+/// Restricts an aggregate to the heads and sequences whose flag is 1.
+struct Mask {
+  const SequenceValues& flags;  ///< [layer][head]
+  size_t width;                 ///< entries per head of the values it is used with
+};
 
 /// One value per layer and entry by `rule`, over the sequences with data, in order of their ids.
-/// kMode: the most frequent value, ties to the lowest.
+/// kMode: the most frequent value, ties to the lowest. `mask` may be null.
 Aggregated aggregate(const SequenceValues& values, diagnostics::Aggregate rule,
-                     const Keep& keep = {});
+                     const Mask* mask = nullptr);
 
 /// Share of the sequences with data whose value is the most frequent one.
 Aggregated mode_share(const SequenceValues& values);

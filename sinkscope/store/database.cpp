@@ -48,6 +48,13 @@ void check_is_store(SQLite::Database& database, const std::string& name) {
   }
 }
 
+/// WAL: a reader (serve) never blocks the run. NORMAL: a killed process loses nothing that was
+/// committed; only a power failure can lose the last batches, never damage the file.
+void use_log(SQLite::Database& database) {
+  database.exec("PRAGMA journal_mode = WAL");
+  database.exec("PRAGMA synchronous = NORMAL");
+}
+
 bool has_pending_log(const std::filesystem::path& file) {
   std::error_code error;
   const auto size = std::filesystem::file_size(file.native() + "-wal", error);
@@ -166,16 +173,15 @@ Connection connect_writing(const std::filesystem::path& file, const Facts& ident
         name};
     SQLite::Database& database = connection.database;
     if (is_blank(database)) {
+      database.exec("PRAGMA page_size = 16384");  // arrays of some kilobytes: fewer pages to chain
+      use_log(database);
       create_schema(database, identity);
     } else {
       check_is_store(database, name);
       check_length(database, file, name);
       check_identity(name, read_pairs(database, "identity"), identity);
+      use_log(database);
     }
-    // WAL: a reader (serve) never blocks the run. NORMAL: a killed process loses nothing that was
-    // committed; only a power failure can lose the last batches, never damage the file.
-    database.exec("PRAGMA journal_mode = WAL");
-    database.exec("PRAGMA synchronous = NORMAL");
     return connection;
   } catch (const SQLite::Exception& exception) {
     throw sqlite_error(exception, kOpen, name);

@@ -27,14 +27,8 @@ void add(RunResult& run, StoredMetric metric, Aggregated aggregated) {
 
 void add_event_metric(RunResult& run, const StoredMetric& metric, const SequenceValues& values,
                       const SequenceValues& events) {
-  const size_t width = static_cast<size_t>(metric.width);
-  const auto event_holds = [&](int64_t sequence, size_t layer, size_t entry) {
-    const auto found = events.find(sequence);
-    const size_t head = entry / width;
-    return found != events.end() && layer < found->second.size() &&
-           head < found->second[layer].size() && found->second[layer][head] == 1;
-  };
-  add(run, metric, aggregate(values, metric.aggregate, event_holds));
+  const Mask mask{events, static_cast<size_t>(metric.width)};
+  add(run, metric, aggregate(values, metric.aggregate, &mask));
   if (metric.name == "ratio_out") {
     StoredMetric all = metric;
     all.name = "ratio_out_all";

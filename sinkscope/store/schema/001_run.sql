@@ -56,7 +56,7 @@ CREATE TABLE head_metric (
   idx INTEGER NOT NULL,
   value REAL,                       -- NULL: no data
   count INTEGER NOT NULL,           -- sequences with data
-  PRIMARY KEY (model, layer, head, metric, idx)
+  PRIMARY KEY (model, metric, layer, head, idx)
 ) WITHOUT ROWID;
 
 CREATE VIEW head_value AS
