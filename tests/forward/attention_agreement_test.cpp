@@ -16,10 +16,10 @@ using forward::AttentionSums;
 
 // Noise floors of float32 measured over the grid below, times about four; method.md section 19 asks
 // for 5e-5 (probabilities) and 1e-6 (alpha).
-constexpr double kOutTolerance = 4e-6;  // of the largest |z|
+constexpr double kOutTolerance = 8e-6;  // of the largest |z|
 constexpr double kAlphaTolerance = 1e-6;
-constexpr double kRowTolerance = 4e-6;
-constexpr double kEntropyTolerance = 2e-5;
+constexpr double kRowTolerance = 5e-6;
+constexpr double kEntropyTolerance = 1.2e-5;
 
 template <typename T>
 double gap(const std::vector<T>& a, const std::vector<T>& b) {
@@ -73,10 +73,11 @@ void expect_close(const AttentionInput& input, const AttentionResult& result,
 }
 
 void expect_agreement(const AttentionInput& input) {
-  const AttentionResult judge = input.run(kernels::attention_reference);
+  const AttentionResult judge = input.run(kernels::attention_reference, 1);
   for (const NamedKernel& kernel : all_kernels()) {
+    if (kernel.run == kernels::attention_reference) continue;
     SCOPED_TRACE(kernel.name);
-    expect_close(input, input.run(kernel.run), judge);
+    expect_close(input, input.run(kernel.run, 1), judge);
   }
 }
 
@@ -108,8 +109,8 @@ TEST(AttentionKernels, AgreeOverShapesAndMasks) {
     for (const int64_t width : {8, 12, 64, 80}) {
       for (const int64_t tokens : {1, 2, 5, 63, 64, 65, 130, 300}) {
         AttentionInput input = AttentionInput::random(tokens, heads, kv_heads, width);
-        // The longest and the widest only meet the two main masks, to keep the test short.
-        const bool all_masks = tokens <= 130 && width <= 64;
+        // The longest meet the two main masks only, to keep the test short.
+        const bool all_masks = tokens <= 130 && heads == 4;
         for (const Mask& mask : kMasks) {
           if (!all_masks && mask.name != "causal" && mask.name != "window 16") continue;
           SCOPED_TRACE(
