@@ -141,8 +141,8 @@ Config Config::load(const std::filesystem::path& file) {
   const MappedFile mapped(file);
   const std::span<const std::byte> bytes = mapped.bytes();
   if (bytes.size() > kMaxConfigBytes) {
-    refuse(fmt::format("{}: {} bytes, at most {} are read", file.string(), bytes.size(),
-                       kMaxConfigBytes));
+    refuse(fmt::format("{}: {} bytes, at most {} are read", file.string(), grouped(bytes.size()),
+                       grouped(kMaxConfigBytes)));
   }
   refuse_foreign(bytes, kOperation, file.string());
   return parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.string());

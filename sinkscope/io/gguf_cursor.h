@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "sinkscope/base/error.h"
+#include "sinkscope/io/printable.h"
 
 namespace sinkscope::io {
 
@@ -46,8 +47,8 @@ class GgufCursor {
     const uint64_t length = number<uint64_t>(fmt::format("the length of {}", what));
     if (length > remaining()) {
       refuse(start,
-             fmt::format("{} of {} bytes runs past the end of the file at byte {}", what, length,
-                         size()),
+             fmt::format("{} of {} bytes runs past the end of the file at byte {}", what,
+                         grouped(length), size()),
              ErrorKind::kBadFile, kCutShort);
     }
     const std::string_view value(reinterpret_cast<const char*>(bytes_.data()) + position_, length);

@@ -53,7 +53,8 @@ void check_count(const GgufCursor& cursor, uint64_t count, std::string_view what
                  uint64_t least_bytes) {
   if (count <= cursor.remaining() / least_bytes) return;
   cursor.refuse(byte,
-                fmt::format("{} {} cannot fit in a file of {} bytes", count, what, cursor.size()),
+                fmt::format("{} {} cannot fit in a file of {} bytes", grouped(count), what,
+                            grouped(cursor.size())),
                 ErrorKind::kBadFile, GgufCursor::kCutShort);
 }
 

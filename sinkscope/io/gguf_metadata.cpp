@@ -94,7 +94,7 @@ GgufValue read_array(GgufCursor& cursor) {
     cursor.refuse(start,
                   fmt::format("an array of {} elements runs past the end of the file at "
                               "byte {}",
-                              count, cursor.size()),
+                              grouped(count), cursor.size()),
                   ErrorKind::kBadFile, GgufCursor::kCutShort);
   }
   if (type == kText) {

@@ -152,14 +152,14 @@ void place_data(GgufCursor& cursor, uint64_t alignment, std::vector<Description>
       cursor.refuse(place,
                     fmt::format("points at data+{}, but the data end at data+{}, where the file "
                                 "ends",
-                                tensor.offset, data_size),
+                                grouped(tensor.offset), grouped(data_size)),
                     ErrorKind::kBadFile, GgufCursor::kCutShort);
     }
     if (tensor.bytes > data_size - tensor.offset) {
       cursor.refuse(place,
                     fmt::format("needs {} bytes at data+{}, {} missing: the file ends at byte {}",
-                                tensor.bytes, tensor.offset,
-                                tensor.bytes - (data_size - tensor.offset), cursor.size()),
+                                grouped(tensor.bytes), grouped(tensor.offset),
+                                grouped(tensor.bytes - (data_size - tensor.offset)), cursor.size()),
                     ErrorKind::kBadFile, GgufCursor::kCutShort);
     }
     tensor.offset += data_start;
@@ -206,7 +206,7 @@ void read_gguf_tensors(GgufCursor& cursor, uint64_t count, GgufHeader& header) {
   const uint64_t end = (last.offset + last.bytes + alignment - 1) / alignment * alignment;
   if (cursor.size() > end) {
     header.notes.push_back(fmt::format("{} trailing bytes after the last tensor, at byte {}",
-                                       cursor.size() - end, end));
+                                       grouped(cursor.size() - end), end));
   }
   cursor.set_subject("");
   header.tensors.reserve(all.size());

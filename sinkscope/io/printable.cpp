@@ -58,4 +58,13 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string grouped(uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (size_t place = digits.size(); place > 3;) {
+    place -= 3;
+    digits.insert(place, 1, ',');
+  }
+  return digits;
+}
+
 }  // namespace sinkscope::io

@@ -41,14 +41,14 @@ std::string_view header_text(std::span<const std::byte> bytes, const std::string
   }
   if (length > kMaxSafetensorsHeader) {
     refuse(file,
-           fmt::format("byte 0: header of {} bytes, over the limit of {}", length,
-                       kMaxSafetensorsHeader),
+           fmt::format("byte 0: header of {} bytes, over the limit of {}", grouped(length),
+                       grouped(kMaxSafetensorsHeader)),
            "the file may not be safetensors at all");
   }
   if (!fits) {
     refuse(file,
            fmt::format("byte 0: header of {} bytes runs past the end of the file at byte {}",
-                       length, bytes.size()),
+                       grouped(length), bytes.size()),
            kCutShort);
   }
   refuse(file, fmt::format("byte 8: not valid JSON: an object is expected, found \"{}\"",
@@ -79,8 +79,8 @@ TensorInfo read_entry(const SafetensorsEntry& entry, const std::string& file) {
   tensor.bytes = static_cast<uint64_t>(bytes);
   if (tensor.bytes != end - begin) {
     refuse(file, fmt::format("{}: shape {} of {} needs {} bytes, data_offsets [{}, {}] give {}",
-                             place, tensor.shape_text(), dtype_name(tensor.dtype), bytes, begin,
-                             end, end - begin));
+                             place, tensor.shape_text(), dtype_name(tensor.dtype),
+                             grouped(tensor.bytes), begin, end, grouped(end - begin)));
   }
   return tensor;
 }
@@ -105,15 +105,16 @@ void check_cover(const std::vector<TensorInfo>& tensors, uint64_t data_start, ui
     }
     if (tensor.offset > end) {
       refuse(file, fmt::format("{}: gap of {} bytes before it, after {} at data offset {}", name,
-                               tensor.offset - end, before, end));
+                               grouped(tensor.offset - end), before, end));
     }
     end = tensor.offset + tensor.bytes;
     if (end > data_size) {
       refuse(file,
              fmt::format("{} at byte {} needs {} bytes, {} missing: the file needs {} bytes "
                          "and has {}",
-                         name, data_start + tensor.offset, tensor.bytes, end - data_size,
-                         data_start + end, data_start + data_size),
+                         name, data_start + tensor.offset, grouped(tensor.bytes),
+                         grouped(end - data_size), grouped(data_start + end),
+                         grouped(data_start + data_size)),
              kCutShort);
     }
     before = name;
@@ -121,7 +122,7 @@ void check_cover(const std::vector<TensorInfo>& tensors, uint64_t data_start, ui
   if (end < data_size) {
     refuse(file,
            fmt::format("byte {}: {} bytes after the last tensor are not covered by the header",
-                       data_start + end, data_size - end),
+                       data_start + end, grouped(data_size - end)),
            "the file was damaged or put together wrongly; fetch it again");
   }
 }

@@ -115,8 +115,8 @@ std::string header_json(const std::vector<TensorToWrite>& tensors, const std::ve
   text.append((8 - text.size() % 8) % 8, ' ');
   if (text.size() > kMaxSafetensorsHeader) {
     throw Error(ErrorKind::kTooLarge, kOperation,
-                fmt::format("header of {} bytes, the format allows {}", text.size(),
-                            kMaxSafetensorsHeader));
+                fmt::format("header of {} bytes, the format allows {}", grouped(text.size()),
+                            grouped(kMaxSafetensorsHeader)));
   }
   return text;
 }

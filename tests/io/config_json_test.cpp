@@ -88,7 +88,7 @@ TEST(Config, FilesThatAreNoConfig) {
   test::write_file(home / "config.json", "version https://git-lfs.github.com/spec/v1\n");
   expect_error(kBad, {"git-lfs pointer"}, [&] { Config::load(home / "config.json"); });
   std::filesystem::resize_file(home / "config.json", (64 << 20) + 1);
-  expect_error(kBad, {"67108865 bytes"}, [&] { Config::load(home / "config.json"); });
+  expect_error(kBad, {"67,108,865 bytes"}, [&] { Config::load(home / "config.json"); });
 }
 
 }  // namespace

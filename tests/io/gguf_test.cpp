@@ -52,7 +52,7 @@ TEST(Gguf, FIL_3_MalformedFiles) {
              header(1, 0).text("t").add<uint32_t>(2).add<uint64_t>(4).raw(std::string(5, '\0')),
              {"tensor t", "byte 45", "dimension is missing"});
   expect_bad("e.gguf", header(0, 1).text("k").add<uint32_t>(kText).add<uint64_t>(1000).raw("short"),
-             {"key k", "byte 37", "1000 bytes runs past the end"});
+             {"key k", "byte 37", "1,000 bytes runs past the end"});
   expect_bad("f.gguf", header(0, 1).text("k").add<uint32_t>(42).add<uint64_t>(0),
              {"key k", "byte 33", "type 42 unknown"});
   for (const uint32_t version : {1u, 999u}) {
