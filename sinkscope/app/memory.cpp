@@ -14,8 +14,9 @@ namespace sinkscope::app {
 int64_t available_memory() {
   int64_t available = std::numeric_limits<int64_t>::max();
   std::ifstream meminfo("/proc/meminfo");
-  for (std::string key, unit; int64_t kilobytes = 0, meminfo >> key >> kilobytes;) {
-    std::getline(meminfo, unit);
+  std::string key, unit;
+  int64_t kilobytes = 0;
+  while (meminfo >> key >> kilobytes && std::getline(meminfo, unit)) {
     if (key == "MemAvailable:") available = kilobytes * 1024;
   }
   int64_t limit = 0, used = 0;
