@@ -1,7 +1,8 @@
 // Attention of 9 query heads on 3 key/value heads of width 64, causal. Every line is repeated; read
-// the minimum on a machine that others use, the median on a quiet one. Beside the kernels: the
-// largest matrix product of this LibTorch (the limit), its own attention, and plain matmul,
-// softmax, matmul. LibTorch's two make T x T tensors here, so they stop at 2048 tokens.
+// the least time on a machine that others use, the median on a quiet one (FLOP/s of a `min` line is
+// that of the slowest repetition). Beside the kernels: a matrix product of this LibTorch (the
+// limit), its own attention, and plain matmul, softmax, matmul. LibTorch's two make T x T tensors
+// here, so they stop at 2048 tokens.
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/_scaled_dot_product_attention.h>

@@ -8,8 +8,8 @@
 
 namespace sinkscope::forward::kernels {
 
-/// Attention of one stream, in tensors of one floating type on one device (CPU or CUDA). The
-/// meaning of the fields is AttentionProblem's.
+/// Attention of one stream, in tensors of one type (float32, or float64 to judge it) on one device
+/// (CPU or CUDA). The meaning of the fields is AttentionProblem's.
 struct TensorAttention {
   at::Tensor q;  ///< [T, H, K]
   at::Tensor k;  ///< [T, G, K]

@@ -58,7 +58,7 @@ HWY_INLINE void multiply_add(const float* HWY_RESTRICT a, const float* HWY_RESTR
   }
 }
 
-/// 2^x for x <= 0, to 1.5 units in the last place; exactly 1 at 0 and exactly 0 from -127 down.
+/// 2^x for x <= 0, to 2.1 units in the last place; exactly 1 at 0 and exactly 0 from -127 down.
 HWY_INLINE Vec exp2_of_negative(Vec x) {
   const Tag d;
   const IntTag di;

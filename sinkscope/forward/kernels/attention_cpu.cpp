@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "sinkscope/forward/kernels/attention_block.h"
@@ -184,11 +185,12 @@ class Wave {
       return taken;
     };
     chunks_.clear();
-    head_end_.clear();
+    summed_heads_.clear();
     for (Group& group : groups_) {
       group.packed.keys = reinterpret_cast<float*>(take(group.key_bytes(shape_)));
       group.packed.values = reinterpret_cast<float*>(take(group.value_bytes(shape_)));
       for (int64_t h = 0; h < group.heads(); ++h) {
+        const size_t first = chunks_.size();
         for (RowChunk chunk : group.plan->chunks) {
           chunk.head = group.kv_head * group.heads() + h;
           chunk.packed = group.packed;
@@ -200,7 +202,7 @@ class Wave {
           }
           chunks_.push_back(chunk);
         }
-        head_end_.push_back(chunks_.size());
+        if (group.problem->sums) summed_heads_.push_back({first, chunks_.size()});
       }
     }
   }
@@ -224,9 +226,10 @@ class Wave {
   void run_chunks(int threads) {
     int64_t floats = 0;
     for (const RowChunk& chunk : chunks_) floats = std::max(floats, Scratch::size(chunk, shape_));
+    const auto count = static_cast<int64_t>(chunks_.size());
+    threads = static_cast<int>(std::min<int64_t>(threads, count));
     const int64_t stride = rounded(floats * sizeof(float));
     std::byte* scratch = scratch_.at_least(stride * threads);
-    const auto count = static_cast<int64_t>(chunks_.size());
 #pragma omp parallel num_threads(threads)
     {
       auto* mine = reinterpret_cast<float*>(scratch + stride * omp_get_thread_num());
@@ -237,12 +240,12 @@ class Wave {
 
   /// In the order of the rows, whoever computed them.
   void merge_columns(int threads) {
-    const auto count = static_cast<int64_t>(head_end_.size());
+    const auto count = static_cast<int64_t>(summed_heads_.size());
+    if (count == 0) return;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int64_t h = 0; h < count; ++h) {
-      for (size_t i = h == 0 ? 0 : head_end_[h - 1]; i < head_end_[h]; ++i) {
-        if (chunks_[i].problem->sums) add_to_sums(chunks_[i]);
-      }
+      const auto [first, last] = summed_heads_[h];
+      for (size_t i = first; i < last; ++i) add_to_sums(chunks_[i]);
     }
   }
 
@@ -262,8 +265,8 @@ class Wave {
   Memory& scratch_;
   std::vector<Group> groups_;
   int64_t bytes_ = 0;
-  std::vector<RowChunk> chunks_;  ///< head by head
-  std::vector<size_t> head_end_;  ///< one past each head's last chunk
+  std::vector<RowChunk> chunks_;                         ///< head by head
+  std::vector<std::pair<size_t, size_t>> summed_heads_;  ///< ranges of chunks_ with statistics
 };
 
 }  // namespace

@@ -72,20 +72,21 @@ Scratch::Scratch(const RowChunk& chunk, const PanelShape& shape, float* memory)
     : panel_keys(shape.keys),
       lanes(shape.lanes),
       padded_width(shape.padded_width(chunk.problem->width)),
-      query_size(aligned(kTileRows * chunk.problem->width)) {
-  const int64_t columns = (chunk.last_panel - chunk.first_panel) * panel_keys;
+      query_size(aligned(kTileRows * chunk.problem->width)),
+      column_keys(aligned((chunk.last_panel - chunk.first_panel) * shape.keys)) {
   queries = memory;
   maxima = queries + chunk.tiles * query_size;
   outputs = maxima + aligned(chunk.tiles * kTileRows * lanes);
   mass = outputs + aligned(chunk.tiles * kTileRows * padded_width);
-  mass_sq = mass + aligned(columns);
-  tiles = mass_sq + aligned(columns);
+  mass_sq = mass + column_keys;
+  tiles = mass_sq + column_keys;
 }
 
 int64_t Scratch::size(const RowChunk& chunk, const PanelShape& shape) {
-  const Scratch layout(chunk, shape, nullptr);
-  const int64_t columns = (chunk.last_panel - chunk.first_panel) * shape.keys;
-  return layout.tiles - layout.queries + chunk.tiles * kTileRows * columns;
+  const int64_t rows = chunk.tiles * kTileRows;
+  const int64_t keys = aligned((chunk.last_panel - chunk.first_panel) * shape.keys);
+  return chunk.tiles * aligned(kTileRows * chunk.problem->width) + aligned(rows * shape.lanes) +
+         aligned(rows * shape.padded_width(chunk.problem->width)) + (2 + rows) * keys;
 }
 
 void Scratch::start_block(const RowChunk& chunk, const Block& block, float factor) const {

@@ -57,7 +57,7 @@ struct Scratch {
   /// Copies the block's queries, scaled, and clears its maxima and outputs.
   void start_block(const RowChunk& chunk, const Block& block, float factor) const;
 
-  int64_t panel_keys, lanes, padded_width, query_size;
+  int64_t panel_keys, lanes, padded_width, query_size, column_keys;
   float *queries, *maxima, *outputs, *mass, *mass_sq, *tiles;
 };
 
