@@ -79,16 +79,17 @@ bool is_phi3(const io::GgufFile& file) {
          name.find("phi3") != name.npos;
 }
 
-SpecialTokens special_tokens(const std::vector<std::string>& tokens,
-                             const std::vector<int64_t>& types, bool phi3) {
-  SpecialTokens special;
+void add_special_tokens(const std::vector<std::string>& tokens, const std::vector<int64_t>& types,
+                        bool phi3, Pipeline::Parts& parts) {
   for (size_t i = 0; i < tokens.size(); ++i) {
+    const std::string& token = tokens[i];
     if (types[i] != kControl && types[i] != kUserDefined && types[i] != kUnknown) continue;
-    const bool strips =
-        phi3 && tokens[i] != "<unk>" && tokens[i] != "<s>" && tokens[i] != "<|endoftext|>";
-    special.add(tokens[i], {.id = static_cast<int32_t>(i), .strips_right = strips});
+    const bool strips = phi3 && token != "<unk>" && token != "<s>" && token != "<|endoftext|>";
+    const SpecialTokens::Token entry{.id = static_cast<int32_t>(i), .strips_right = strips};
+    parts.special.add(token, entry);
+    // Phi-3's file calls the end of a text user-defined too; text from outside must not end itself.
+    if (types[i] == kUserDefined && token != "</s>") parts.user_defined.add(token, entry);
   }
-  return special;
 }
 
 Vocabulary byte_level_vocabulary(const std::vector<std::string>& tokens,
@@ -158,7 +159,8 @@ Pipeline::Parts byte_level_parts(const io::GgufFile& file, const std::vector<std
                   .unknown = read_id(file, "tokenizer.ggml.unknown_token_id", tokens.size())});
   add_merges(file, model);
   return {.kind = "BPE " + pre,
-          .special = special_tokens(tokens, types, false),
+          .special = {},
+          .user_defined = {},
           .normalizer = {},
           .pre_tokenizer = std::move(type.pre_tokenizer),
           .model = std::move(model),
@@ -178,7 +180,8 @@ Pipeline::Parts sentencepiece_parts(const io::GgufFile& file,
                   .unknown = read_id(file, "tokenizer.ggml.unknown_token_id", tokens.size())},
                  read_scores(file, tokens.size()));
   return {.kind = "SPM",
-          .special = special_tokens(tokens, types, is_phi3(file)),
+          .special = {},
+          .user_defined = {},
           .normalizer = std::move(normalizer),
           .pre_tokenizer = {},
           .model = std::move(model),
@@ -200,6 +203,7 @@ std::unique_ptr<Tokenizer> open_tokenizer(const io::GgufFile& file) {
   const std::vector<int64_t> types = read_types(file, tokens.size());
   Pipeline::Parts parts = model == "gpt2" ? byte_level_parts(file, tokens, types)
                                           : sentencepiece_parts(file, tokens, types);
+  add_special_tokens(tokens, types, model == "llama" && is_phi3(file), parts);
   parts.bos = read_id(file, "tokenizer.ggml.bos_token_id", tokens.size());
   parts.eos = read_id(file, "tokenizer.ggml.eos_token_id", tokens.size());
   parts.adds_bos = file.flag("tokenizer.ggml.add_bos_token", parts.adds_bos);

@@ -233,15 +233,17 @@ std::unique_ptr<Tokenizer> read_tokenizer(const io::Config& tokenizer,
   check_model(*model);
   TextSteps steps = read_text_steps(tokenizer);
   const Entries entries = read_entries(tokenizer, *model);
-  SpecialTokens special;
-  for (const AddedToken& token : entries.added) {
-    special.add(token.content, {token.id, token.strips_left, token.strips_right});
-  }
   Pipeline::Parts parts{.kind = steps.byte_level ? "BPE byte-level" : "BPE with SentencePiece text",
-                        .special = std::move(special),
+                        .special = {},
+                        .user_defined = {},
                         .normalizer = std::move(steps.normalizer),
                         .pre_tokenizer = std::move(steps.pre_tokenizer),
                         .model = read_model(*model, entries, steps.byte_level)};
+  for (const AddedToken& token : entries.added) {
+    const SpecialTokens::Token entry{token.id, token.strips_left, token.strips_right};
+    parts.special.add(token.content, entry);
+    if (!token.special) parts.user_defined.add(token.content, entry);
+  }
   read_bos(tokenizer, config, entries, steps.byte_level, parts);
   return std::make_unique<Pipeline>(std::move(parts));
 }

@@ -18,11 +18,10 @@ Ids Pipeline::encode(std::string_view utf8, bool parse_special) const {
                 fmt::format("{} bytes, limit {}", utf8.size(), kMaxTextBytes),
                 "split the text into several inputs");
   }
+  const SpecialTokens& special = parse_special ? parts_.special : parts_.user_defined;
   Ids out;
   size_t at = 0;
-  while (parse_special) {
-    const auto match = parts_.special.find(utf8, at);
-    if (!match) break;
+  while (const auto match = special.find(utf8, at)) {
     encode_text(utf8.substr(at, match->begin - at), at == 0, out);
     out.push_back(match->id);
     at = match->end;

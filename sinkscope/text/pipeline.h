@@ -17,7 +17,8 @@ class Pipeline final : public Tokenizer {
  public:
   struct Parts {
     std::string kind;
-    SpecialTokens special;
+    SpecialTokens special;       ///< everything that `parse_special` looks for
+    SpecialTokens user_defined;  ///< what is looked for in any case
     Normalizer normalizer;
     PreTokenizer pre_tokenizer;
     BpeModel model;

@@ -20,7 +20,9 @@ class Tokenizer {
   virtual ~Tokenizer() = default;
 
   /// Ids of `utf8`, without BOS or EOS. `parse_special`: strings of special tokens (<s>,
-  /// <|im_start|>) become their ids; otherwise they are plain text. Bytes that are no UTF-8 are
+  /// <|im_start|>) become their ids; otherwise they are plain text. Tokens that were added to the
+  /// vocabulary without being special (runs of spaces in GPT-NeoX) are found either way, as their
+  /// models were trained. Bytes that are no UTF-8 are
   /// tokenised as bytes where the vocabulary can, never an error.
   virtual Ids encode(std::string_view utf8, bool parse_special) const = 0;
 

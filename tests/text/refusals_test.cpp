@@ -102,6 +102,15 @@ TEST(JsonTokenizer, Gpt2sOwnFileHasNoModelType) {
   EXPECT_EQ(open_json(tokenizer)->encode("ab", true), (Ids{2}));
 }
 
+TEST(JsonTokenizer, AddedTokensThatAreNotSpecialAreFoundInPlainTextToo) {
+  json tokenizer = small();
+  tokenizer["added_tokens"].push_back({{"id", 5}, {"content", "   "}, {"special", false}});
+  const auto opened = open_json(tokenizer);
+  EXPECT_EQ(opened->encode("a    b", false), (Ids{0, 5, 3, 1}));
+  EXPECT_EQ(opened->encode("a<s>   b", true), (Ids{0, 4, 5, 1}));
+  EXPECT_EQ(opened->encode("<s>a", false), (Ids{0}));  // the vocabulary has no other letters
+}
+
 TEST(JsonTokenizer, BosRules) {
   EXPECT_FALSE(open_json(small())->bos_id());
   const json config = {{"bos_token", "<s>"}};

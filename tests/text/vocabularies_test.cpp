@@ -137,6 +137,13 @@ TEST(Strings, DisagreementsFollowTheFile) {
   }
 }
 
+TEST(Strings, UserDefinedTokensAreFoundInPlainTextToo) {
+  SINKSCOPE_DATA_OR_SKIP(file, "gguf/vocab_extra/qwen2.gguf");
+  const auto tokenizer = tokenizer_of_gguf(file);
+  EXPECT_EQ(tokenizer->encode("[PAD151646]", false), (Ids{151646}));
+  EXPECT_EQ(tokenizer->encode("<|im_start|>", false).size(), 6u);  // a control token is text
+}
+
 TEST(Strings, SmolLm2TokenizerJson) {
   SINKSCOPE_DATA_OR_SKIP(directory, "smollm2_tokenizer");
   SINKSCOPE_DATA_OR_SKIP(strings, "gguf/vocab_extra/strings.json");
