@@ -9,10 +9,10 @@
 
 #include "sinkscope/app/inputs.h"
 #include "sinkscope/base/error.h"
+#include "sinkscope/forward/recorder.h"
 #include "sinkscope/forward/reference.h"
 #include "sinkscope/forward/runner.h"
 #include "sinkscope/report/json.h"
-#include "sinkscope/stats/head_attention.h"
 
 namespace sinkscope::app {
 namespace {
@@ -22,39 +22,6 @@ using nlohmann::ordered_json;
 
 constexpr int64_t kVerifyTokens = 48;  // when no input is given
 constexpr const char* kAlphaName = "alpha";
-
-/// Keeps every tap of one stream, and alpha from the row summaries.
-class Recorder : public forward::Observer {
- public:
-  bool wants(Tap, int) const override { return true; }
-  bool wants_sums(int) const override { return true; }
-
-  void on_activation(const forward::Activation& a) override {
-    at::Tensor& kept = taps[forward::tap_name(a.tap, a.layer)];
-    const int64_t along = a.tap == Tap::kPattern ? 1 : 0;
-    kept = kept.defined() ? at::cat({kept, a.rows}, along) : a.rows.clone();
-  }
-  void on_layer(const forward::LayerState& state) override {
-    const auto tokens = static_cast<int64_t>(state.sums[0][0].row_self.size());
-    at::Tensor alpha = at::empty({static_cast<int64_t>(state.sums[0].size()), tokens}, at::kDouble);
-    for (int64_t h = 0; h < alpha.size(0); ++h) {
-      const std::vector<double>& mass = state.sums[0][static_cast<size_t>(h)].key_mass;
-      for (int64_t k = 0; k < tokens; ++k) alpha[h][k] = mass[static_cast<size_t>(k)] / static_cast<double>(tokens - k);
-    }
-    taps[fmt::format("blocks.{}.{}", state.layer, kAlphaName)] = alpha;
-  }
-  forward::Taps taps;
-};
-
-/// alpha of every head from a whole pattern [H, T, T]; for causal models n_k = T - k.
-void add_alpha(forward::Taps& taps, int layers) {
-  for (int layer = 0; layer < layers; ++layer) {
-    const at::Tensor pattern = taps.at(forward::tap_name(Tap::kPattern, layer)).to(at::kDouble);
-    const int64_t tokens = pattern.size(2);
-    const at::Tensor queries = at::arange(tokens, 0, -1, at::kDouble);
-    taps[fmt::format("blocks.{}.{}", layer, kAlphaName)] = pattern.sum(1) / queries;
-  }
-}
 
 /// Largest difference over the layers of one kind of tap, absolute and relative to its largest value.
 struct Difference {
@@ -142,22 +109,27 @@ int verify(const VerifyOptions& options, Console& console) {
   forward::RunOptions run;
   run.threads = options.threads;
   run.bfloat16 = options.dtype == "bf16";
-  Recorder recorder;
+  forward::Recorder recorder;
   forward::Observer* observers[] = {&recorder};
   const forward::Stream stream{ids};
   forward::Runner(*model, run).run({&stream, 1}, observers);
   const auto layers = static_cast<int>(model->spec().layers);
+  forward::Taps fast = recorder.stream(0);
   forward::Taps reference = forward::run_reference(*model, ids, at::kDouble);
   forward::Taps single = forward::run_reference(*model, ids, at::kFloat);
-  add_alpha(reference, layers);
-  add_alpha(single, layers);
+  for (int layer = 0; layer < layers; ++layer) {
+    const std::string pattern = forward::tap_name(Tap::kPattern, layer), name = fmt::format("blocks.{}.{}", layer, kAlphaName);
+    fast[name] = recorder.alpha(0, layer);
+    reference[name] = forward::alpha_of_pattern(reference.at(pattern));
+    single[name] = forward::alpha_of_pattern(single.at(pattern));
+  }
   bool holds = true;
   ordered_json document;
   document["schema"] = "sinkscope.verify/1";
   document["model"] = model->path().string();
   document["tokens"] = ids.size();
   document["dtype"] = options.dtype;
-  document["taps"] = compare(recorder.taps, reference, single, run.bfloat16, holds);
+  document["taps"] = compare(fast, reference, single, run.bfloat16, holds);
   document["holds"] = holds;
   if (options.format == "json") {
     report::write_document(document, console.out);
