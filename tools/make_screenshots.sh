@@ -28,5 +28,5 @@ env -u NO_COLOR TERM=xterm-256color COLORTERM=truecolor script -qec "$command" /
 python3 tools/ansi_to_html.py <"$folder/terminal.txt" >"$folder/terminal.html"
 lines=$(wc -l <"$folder/terminal.txt")
 shoot "$folder/terminal.html" "$images/terminal.png" $((columns * 9 + 60)) $((lines * 19 + 34))
-shoot "$folder/report.html" "$images/report.png" 1280 900
+shoot "$folder/report.html" "$images/report.png" 1280 1250
 ls -l "$images"
