@@ -18,7 +18,7 @@ NO_DATA = "no reference data: "
 # Where a skip is written, and the group that names what is absent.
 PLACES = {
     ".cpp": (
-        re.compile(r"SINKSCOPE_DATA_OR_SKIP\(\s*\w+,\s*\"([^\"]+)\""),
+        re.compile(r"SINKSCOPE_DATA_OR_SKIP\(\s*\w+,\s*(?:std::string\()?\"([^\"]+)\""),
         re.compile(r"GTEST_SKIP\(\)\s*<<\s*\"([^\"]+)\""),
     ),
     ".test": (
