@@ -118,10 +118,10 @@ struct Group {
     return rounded(shape.panels(problem->tokens) * shape.keys * problem->width * sizeof(float));
   }
   int64_t value_bytes(const PanelShape& shape) const {
-    return shape.panels(problem->tokens) * shape.keys * shape.padded_width(problem->width) *
-           static_cast<int64_t>(sizeof(float));
+    const int64_t padded = shape.padded_width(problem->width);
+    return rounded(shape.panels(problem->tokens) * shape.keys * padded * sizeof(float));
   }
-  int64_t column_bytes() const {  // panels are whole multiples of 32 bytes
+  int64_t column_bytes() const {  // with room to round each array up
     const int64_t keys = problem->sums ? heads() * plan->column_keys : 0;
     return rounded(keys * (2 * sizeof(double) + sizeof(int32_t)) +
                    heads() * static_cast<int64_t>(plan->chunks.size()) * 3 * 64);
