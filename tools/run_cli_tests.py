@@ -14,8 +14,8 @@ One statement a line; the lines below a `run` hold for it.
     out|err lacks TEXT
     out|err matches REGEX         Python's re.search, ^ and $ at lines
     out|err empty
-    out json PATH OP VALUE        PATH is dotted (`heads.0.alpha.1`, `heads.length`), OP is == != < > or
-                                  ~ (equal to 1e-6, relative or absolute), VALUE is JSON
+    out json PATH OP VALUE        PATH is dotted (`heads.0.alpha.1`, `heads.length`), OP is == != < > and
+                                  VALUE is JSON, or OP is ~ and VALUE a number with a tolerance, `0.5 1e-6`
     out same                      stdout equals that of the run before, byte for byte
     exists PATH, absent PATH      a file is there, or not
 
@@ -24,7 +24,6 @@ One statement a line; the lines below a `run` hold for it.
 """
 import argparse
 import json
-import math
 import os
 import re
 import shlex
@@ -75,7 +74,7 @@ def holds(seen, operator, wanted):
     if seen is None:
         return False
     if operator == "~":
-        return math.isclose(seen, wanted, rel_tol=1e-6, abs_tol=1e-6)
+        return abs(seen - wanted[0]) <= wanted[1]
     return seen < wanted if operator == "<" else seen > wanted
 
 
@@ -184,7 +183,9 @@ class CliTest:
             seen = look_up(document, path)
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise Failure(f"stdout has no {path}") from error
-        if not holds(seen, operator, json.loads(self.expand(wanted))):
+        value = self.expand(wanted)
+        parsed = [float(part) for part in value.split()] if operator == "~" else json.loads(value)
+        if not holds(seen, operator, parsed):
             raise Failure(f"{path} is {json.dumps(seen)}, expected {operator} {wanted}")
 
     def do_exists(self, rest):

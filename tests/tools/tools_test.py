@@ -135,13 +135,14 @@ class CliRunner(Tree):
 
     def test_statements_that_hold(self):
         self.assertTrue(self.holds("run a 'b c'\nexit 3\nout json heads.0.alpha.0 == 1\nout json heads.length == 1\n"
-                                   "out json heads.0.alpha.1 == null\nerr contains oops\nerr matches ^o+ps$\n"))
+                                   "out json heads.0.alpha.1 == null\nout json heads.0.alpha.0 ~ 1.01 0.02\nerr contains oops\nerr matches ^o+ps$\n"))
         self.assertTrue(self.holds("file {tmp}/x one\\ntwo\nrun\nout contains one\nexists {tmp}/x\nabsent {tmp}/y\n",
                                    "cat x"))
 
     def test_statements_that_do_not_hold(self):
         for statement in ("exit 0", "out empty", "err lacks oops", "out json heads.0.alpha.0 == 2",
-                          "out json heads.1.alpha == 1", "out json heads.0.alpha.1 < 1", "absent {tmp}",
+                          "out json heads.1.alpha == 1", "out json heads.0.alpha.0 ~ 1.01 0.001",
+                          "out json heads.0.alpha.1 < 1", "absent {tmp}",
                           "out same", "frobnicate"):
             self.assertFalse(self.holds(f"run\nexit 3\n{statement}\n"), statement)
 
