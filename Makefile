@@ -37,7 +37,7 @@ asan: setup
 bench: setup
 	@sh tools/setup.sh develop
 	@bash tools/build.sh dev all
-	@for program in build/dev/bench/bench_*; do if [ -x "$$program" ]; then "$$program"; fi; done
+	@for program in build/dev/bench/*_bench; do if [ -x "$$program" ]; then "$$program"; fi; done
 
 format:
 	@sh tools/setup.sh develop
