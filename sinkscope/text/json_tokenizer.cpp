@@ -249,10 +249,21 @@ std::unique_ptr<Tokenizer> read_tokenizer(const io::Config& tokenizer,
 }
 
 std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path& directory) {
-  const std::filesystem::path config = directory / "tokenizer_config.json";
-  return read_tokenizer(
-      io::Config::load(directory / "tokenizer.json"),
-      std::filesystem::exists(config) ? std::optional(io::Config::load(config)) : std::nullopt);
+  std::error_code ignored;  // what cannot be looked at counts as absent
+  const auto exists = [&](const char* name) {
+    return std::filesystem::exists(directory / name, ignored);
+  };
+  if (!exists("tokenizer.json")) {
+    throw Error(ErrorKind::kUnsupported, "read tokenizer",
+                fmt::format("{}: no tokenizer.json{}", directory.string(),
+                            exists("tokenizer.model") ? " (tokenizer.model is not read)" : ""),
+                "save the tokenizer in its fast form, or give the ids themselves with --tokens");
+  }
+  std::optional<io::Config> config;
+  if (exists("tokenizer_config.json")) {
+    config = io::Config::load(directory / "tokenizer_config.json");
+  }
+  return read_tokenizer(io::Config::load(directory / "tokenizer.json"), config);
 }
 
 }  // namespace sinkscope::text

@@ -43,7 +43,8 @@ class Tokenizer {
 
 /// From tokenizer.ggml.* keys. Throws kBadFile (naming key), kUnsupported naming the construct.
 std::unique_ptr<Tokenizer> open_tokenizer(const io::GgufFile& file);
-/// From DIR/tokenizer.json and, where present, DIR/tokenizer_config.json.
+/// From DIR/tokenizer.json and, where present, DIR/tokenizer_config.json. Without the former:
+/// kUnsupported.
 std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path& directory);
 
 /// Label for people: valid UTF-8, control characters and stray bytes escaped (\n, \xF0).

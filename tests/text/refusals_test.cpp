@@ -189,6 +189,15 @@ TEST(JsonTokenizer, DamageIsNamed) {
   });
 }
 
+TEST(JsonTokenizer, ADirectoryWithoutOneIsRefused) {
+  const fs::path directory = test::scratch_directory("no-tokenizer");
+  expect_refused(ErrorKind::kUnsupported, {"no-tokenizer", "no tokenizer.json"},
+                 [&] { text::open_tokenizer(directory); });
+  test::write_text(directory / "tokenizer.model", "");
+  expect_refused(ErrorKind::kUnsupported, {"tokenizer.model is not read"},
+                 [&] { text::open_tokenizer(directory); });
+}
+
 TEST(JsonTokenizer, WordPieceFileIsRefusedByName) {
   SINKSCOPE_DATA_OR_SKIP(file, "gguf/vocab_extra/bert-minilm.tokenizer.json");
   expect_refused(ErrorKind::kUnsupported, {"WordPiece"}, [&] { open_json(test::read_json(file)); });
