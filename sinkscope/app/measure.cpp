@@ -44,7 +44,9 @@ Measure::Measure(const model::ModelSpec& spec, const MeasureOptions& options,
       sequences_(sequences),
       curves_(static_cast<size_t>(spec.layers)),
       embedding_(sequences.size()),
-      loss_(sequences.size()) {
+      loss_(sequences.size()),
+      attn_out_first_(sequences.size(), kNoData),
+      mlp_out_first_(sequences.size(), kNoData) {
   for (size_t s = 0; s < sequences.size(); ++s) {
     records_.emplace_back(static_cast<int>(spec.layers), static_cast<int>(spec.heads));
   }
@@ -54,6 +56,8 @@ bool Measure::wants(Tap tap, int layer) const {
   switch (tap) {
     case Tap::kEmbed: return selected(options_, "residual");
     case Tap::kNorm1: return selected(options_, "similarity") && options_.layers.contains(layer);
+    case Tap::kAttnOut:
+    case Tap::kMlpOut: return selected(options_, "branches") && options_.layers.contains(layer);
     case Tap::kLogits: return selected(options_, "loss");
     default: return false;
   }
@@ -74,6 +78,14 @@ void Measure::on_activation(const forward::Activation& activation) {
         if (after < ids.size()) next[static_cast<size_t>(r)] = ids[after];
       }
       loss_[static_cast<size_t>(s.stream)].add(activation.rows.narrow(0, s.first_row, s.rows), next);
+    }
+    return;
+  }
+  if (activation.tap == Tap::kAttnOut || activation.tap == Tap::kMlpOut) {
+    std::vector<double>& first = activation.tap == Tap::kAttnOut ? attn_out_first_ : mlp_out_first_;
+    for (const forward::Segment& s : segments) {
+      if (s.first_position != 0) continue;
+      first[static_cast<size_t>(s.stream)] = stats::length(data + s.first_row * width, width);
     }
     return;
   }
@@ -107,6 +119,8 @@ void Measure::judge(const Layer& layer, const forward::LayerState& state, int64_
   input.tokens = rows.rows;
   input.residual_in = state.layer == 0 && !embedding_[s].norm.empty() ? &embedding_[s] : nullptr;
   input.residual_out = &layer.residual[s];
+  input.attn_out_norm_first = attn_out_first_[s];
+  input.mlp_out_norm_first = mlp_out_first_[s];
   stats::SimilarityValues similarity;
   if (!similarity_.empty()) {
     similarity = similarity_[s].value();

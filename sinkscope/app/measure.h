@@ -56,6 +56,7 @@ class Measure : public forward::Observer {
   std::vector<stats::ResidualValues> embedding_;   // by stream
   std::vector<stats::Similarity> similarity_;      // by stream, of the layer in progress
   std::vector<stats::NextTokenLoss> loss_;         // by stream
+  std::vector<double> attn_out_first_, mlp_out_first_;  // by stream, of the layer in progress
 };
 
 }  // namespace sinkscope::app

@@ -77,6 +77,8 @@ struct LayerInput {
   const stats::ResidualValues* residual_in = nullptr;   ///< before the block (layer 0: embedding)
   const stats::ResidualValues* residual_out = nullptr;  ///< after the block, before the final norm
   const stats::SimilarityValues* normed_in = nullptr;   ///< z, what q, k and v read
+  double attn_out_norm_first = kNoData;  ///< length of what attention adds to position 0
+  double mlp_out_norm_first = kNoData;   ///< length of what the MLP adds to position 0
 };
 
 struct SequenceInput {

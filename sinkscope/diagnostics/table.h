@@ -13,6 +13,7 @@ Diagnostic update_all_diagnostic();
 Diagnostic mechanism_diagnostic();
 Diagnostic massive_diagnostic();
 Diagnostic residual_diagnostic();
+Diagnostic branches_diagnostic();
 Diagnostic similarity_diagnostic();
 Diagnostic loss_diagnostic();
 Diagnostic qk_diagnostic();

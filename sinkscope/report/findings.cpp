@@ -17,7 +17,7 @@ using diagnostics::kNoData;
 using store::RunResult;
 
 // What is worth a sentence; not verdicts, so not options.
-constexpr double kStageGap = 0.15;  ///< mean alpha_0 of two ranges of layers that differ
+constexpr double kBranchShare = 2;  ///< one branch adds this many times what the other adds
 constexpr double kNormJump = 2;     ///< factor by which one block changes ||x_0||
 
 /// The largest value of a head metric and where; layer -1 without data.
@@ -144,60 +144,80 @@ std::vector<LayerMean> mean_alpha(const RunResult& run) {
   return means;
 }
 
-/// The cut of the layers into two ranges whose means explain most of the variance.
-struct Stages {
-  size_t first = 0;  ///< index of the first layer of the second range; 0: no cut
-  double before = 0, after = 0;
+/// Neighbouring layers whose mean alpha_0 is above epsilon.
+struct Range {
+  int first, last;
+  double alpha;   ///< mean of the layers' means
+  double events;  ///< share of their heads and sequences with a sink event
 };
 
-Stages best_cut(const std::vector<LayerMean>& means) {
-  Stages best;
-  double gain = 0, total = 0;
-  for (const LayerMean& mean : means) total += mean.alpha;
-  double left = 0;
-  const double n = static_cast<double>(means.size());
-  for (size_t cut = 1; cut < means.size(); ++cut) {
-    left += means[cut - 1].alpha;
-    const double k = static_cast<double>(cut);
-    const double before = left / k, after = (total - left) / (n - k);
-    const double between = k * (n - k) / n * (after - before) * (after - before);
-    if (between > gain) gain = between, best = {cut, before, after};
+double layer_events(const RunResult& run, int layer) {
+  double sum = 0;
+  int heads = 0;
+  for (int h = 0; h < run.heads; ++h) {
+    const double share = run.head("event", layer, h);
+    if (std::isfinite(share)) sum += share, ++heads;
   }
-  return best;
+  return heads == 0 ? 0 : sum / heads;
+}
+
+std::vector<Range> sink_ranges(const RunResult& run, const std::vector<LayerMean>& means,
+                               double epsilon) {
+  std::vector<Range> ranges;
+  int layers = 0;
+  for (const LayerMean& mean : means) {
+    if (!(mean.alpha > epsilon)) continue;
+    if (ranges.empty() || ranges.back().last + 1 != mean.layer) {
+      ranges.push_back({mean.layer, mean.layer, 0, 0});
+      layers = 0;
+    }
+    Range& range = ranges.back();
+    ++layers;
+    range.last = mean.layer;
+    range.alpha += (mean.alpha - range.alpha) / layers;
+    range.events += (layer_events(run, mean.layer) - range.events) / layers;
+  }
+  return ranges;
 }
 
 std::string layer_range(int first, int last) {
   return first == last ? fmt::format("layer {}", first) : fmt::format("layers {}-{}", first, last);
 }
 
-void add_stages(const RunResult& run, std::vector<Finding>& findings) {
+void add_stages(const RunResult& run, double epsilon, std::vector<Finding>& findings) {
   const std::vector<LayerMean> means = mean_alpha(run);
   if (means.size() < 2) return;
-  const Stages stages = best_cut(means);
-  if (stages.first == 0 || std::abs(stages.after - stages.before) < kStageGap) {
-    const auto [low, high] = std::minmax_element(
+  const std::vector<Range> ranges = sink_ranges(run, means, epsilon);
+  if (ranges.empty()) {
+    const LayerMean& high = *std::max_element(
         means.begin(), means.end(),
         [](const LayerMean& a, const LayerMean& b) { return a.alpha < b.alpha; });
-    findings.push_back(
-        {"even_layers",
-         fmt::format("Depth matters little: a layer's mean alpha_0 lies between {} (layer {}) "
-                     "and {} (layer {}).",
-                     number_text(low->alpha), low->layer, number_text(high->alpha), high->layer),
-         high->alpha, "heads[].alpha", "heads", high->layer, std::nullopt});
+    findings.push_back({"no_sink_layer",
+                        fmt::format("No layer as a whole sinks on position 0: the highest mean "
+                                    "alpha_0 of a layer is {} (layer {}).",
+                                    number_text(high.alpha), high.layer),
+                        high.alpha, "heads[].alpha", "heads", high.layer, std::nullopt});
     return;
   }
-  const int cut = means[stages.first].layer, last = means.back().layer;
-  const bool rises = stages.after > stages.before;
-  std::string text = fmt::format(
-      "Sinks are {} in {} (mean alpha_0 {}) and {} in {} ({})", rises ? "weak" : "strong",
-      layer_range(means.front().layer, means[stages.first - 1].layer), number_text(stages.before),
-      rises ? "strong" : "weak", layer_range(cut, last), number_text(stages.after));
-  const int formation = run.formation_layer();
-  if (formation >= 0)
-    text += fmt::format("; the sink rate first passes half of its maximum in layer {}", formation);
-  findings.push_back({rises ? "strong_layers" : "weak_layers", text + ".",
-                      std::max(stages.before, stages.after), "heads[].alpha", "heads",
-                      rises ? cut : means.front().layer, std::nullopt});
+  const Range& strong = *std::max_element(
+      ranges.begin(), ranges.end(), [](const Range& a, const Range& b) {
+        return a.events != b.events ? a.events < b.events : a.alpha < b.alpha;
+      });
+  std::string weaker;
+  for (const Range& range : ranges) {
+    if (&range == &strong) continue;
+    weaker += fmt::format("{}{} (mean alpha_0 {}, events {})", weaker.empty() ? "" : ", ",
+                          layer_range(range.first, range.last), number_text(range.alpha),
+                          percent_text(range.events));
+  }
+  std::string text =
+      fmt::format("{} on position 0 in {} (mean alpha_0 {}, events {})",
+                  ranges.size() > 1 ? "Strong sinks" : "Sinks",
+                  layer_range(strong.first, strong.last), number_text(strong.alpha),
+                  percent_text(strong.events));
+  if (!weaker.empty()) text += "; weaker ones in " + weaker;
+  findings.push_back({"strong_layers", text + ".", strong.alpha, "heads[].alpha", "heads",
+                      strong.first, std::nullopt});
 }
 
 /// The block that changes ||x_0|| by the largest factor; upwards (sign 1) or downwards (-1).
@@ -216,6 +236,22 @@ Jump largest_jump(const RunResult& run, int sign) {
     before = after;
   }
   return best;
+}
+
+/// "The MLP of block" or "The attention of block" where that branch alone accounts for what the
+/// block adds to position 0; otherwise "Block".
+std::string writer_of(const RunResult& run, int layer) {
+  const double attention = run.layer("attn_out_norm_p0", layer),
+               mlp = run.layer("mlp_out_norm_p0", layer);
+  if (mlp >= kBranchShare * attention) return "The MLP of block";
+  if (attention >= kBranchShare * mlp) return "The attention of block";
+  return "Block";
+}
+
+std::string lower_first(std::string text) {
+  if (text.starts_with("The")) text[0] = 't';
+  if (text.starts_with("Block")) text[0] = 'b';
+  return text;
 }
 
 /// The largest |x| that any layer lists; layer -1 without data.
@@ -238,12 +274,13 @@ void add_writer(const RunResult& run, std::vector<Finding>& findings) {
   const Jump up = largest_jump(run, 1);
   if (up.layer < 0 || up.factor < kNormJump) return;
   std::string text =
-      fmt::format("Block {} raises the norm of position 0 most: {} to {} (other positions: {})",
-                  up.layer, number_text(up.before), number_text(up.after),
+      fmt::format("{} {} raises the norm of position 0 most: {} to {} (other positions: {})",
+                  writer_of(run, up.layer), up.layer, number_text(up.before), number_text(up.after),
                   number_text(run.layer("resid_norm_median", up.layer)));
   const Jump down = largest_jump(run, -1);
   if (down.layer > up.layer && down.factor >= kNormJump) {
-    text += fmt::format("; block {} takes it back to {}", down.layer, number_text(down.after));
+    text += fmt::format("; {} {} takes it back to {}", lower_first(writer_of(run, down.layer)),
+                        down.layer, number_text(down.after));
   }
   findings.push_back({"norm_writer", text + ".", up.after, "layers[].resid_norm_p0", "circuit",
                       up.layer, std::nullopt});
@@ -286,7 +323,7 @@ std::vector<Finding> find_findings(const RunResult& run) {
   const bool sinks = findings.empty() || findings.front().key != "no_sink";
   if (sinks) {
     add_classes(run, thresholds.event_query_share, findings);
-    add_stages(run, findings);
+    add_stages(run, thresholds.epsilon, findings);
   }
   add_writer(run, findings);
   add_massive(run, thresholds, findings);

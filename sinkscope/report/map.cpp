@@ -22,7 +22,7 @@ constexpr std::array<double, 4> kLevels = {0.2, 0.4, 0.6, 0.8};
 constexpr std::array<const char*, 5> kShades = {".", "░", "▒", "▓", "█"};
 constexpr std::array<const char*, 5> kAsciiShades = {".", ":", "+", "*", "#"};
 
-constexpr const char* kNote = "   <- strong from here on";
+constexpr const char* kNote = "   <- strong sinks from here";
 constexpr int kNoteWidth = 25;
 
 bool holds(const MapRow& row, int layer) { return row.first <= layer && layer <= row.last; }

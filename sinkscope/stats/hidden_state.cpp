@@ -47,13 +47,18 @@ void keep_top(std::array<TopActivation, 3>& top, const TopActivation& candidate)
   }
 }
 
-double square_length(const float* row, int64_t width) {
-  double sum = 0;
-  for (int64_t c = 0; c < width; ++c) sum += static_cast<double>(row[c]) * row[c];
-  return sum;
-}
-
 }  // namespace
+
+double length(const float* row, int64_t width) {
+  // Four sums: one alone waits for its own last addition.
+  double sum[4] = {};
+  int64_t c = 0;
+  for (; c + 4 <= width; c += 4) {
+    for (int64_t i = 0; i < 4; ++i) sum[i] += static_cast<double>(row[c + i]) * row[c + i];
+  }
+  for (; c < width; ++c) sum[0] += static_cast<double>(row[c]) * row[c];
+  return std::sqrt(sum[0] + sum[1] + sum[2] + sum[3]);
+}
 
 ResidualValues residual_values(const float* x, int64_t tokens, int64_t width, double large_floor) {
   ResidualValues values;
@@ -61,7 +66,7 @@ ResidualValues residual_values(const float* x, int64_t tokens, int64_t width, do
   const auto floor = static_cast<float>(large_floor);
   for (int64_t t = 0; t < tokens; ++t) {
     const float* row = x + t * width;
-    values.norm[static_cast<size_t>(t)] = std::sqrt(square_length(row, width));
+    values.norm[static_cast<size_t>(t)] = length(row, width);
     for (int64_t c = 0; c < width; ++c) {
       const float magnitude = std::abs(row[c]);
       if (magnitude > floor) {
@@ -79,9 +84,9 @@ Similarity::Similarity(int64_t width) : width_(width), unit_sum_(static_cast<siz
 
 void Similarity::add(const float* z, int64_t rows) {
   for (int64_t r = 0; r < rows; ++r, z += width_) {
-    const double length = std::sqrt(square_length(z, width_));
-    const double scale = length > 0 ? 1 / length : 0;
-    zero_rows_ += length == 0;
+    const double norm = length(z, width_);
+    const double scale = norm > 0 ? 1 / norm : 0;
+    zero_rows_ += norm == 0;
     if (first_.empty()) {
       first_.resize(static_cast<size_t>(width_));
       for (int64_t c = 0; c < width_; ++c) first_[static_cast<size_t>(c)] = z[c] * scale;

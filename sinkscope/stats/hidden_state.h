@@ -7,6 +7,9 @@
 
 namespace sinkscope::stats {
 
+/// ||row||, summed in double.
+double length(const float* row, int64_t width);
+
 /// Lengths, exact median and largest entries of one hidden state x [tokens, width], row-major
 /// (method.md section 5). `large_floor`: entries above it in magnitude are listed. The whole state
 /// is needed at once because the median is exact. Ties among the largest: lowest position, then

@@ -21,25 +21,57 @@ std::vector<Finding> findings_of(const Sample& sample) {
   return find_findings(test::read_sample(sample));
 }
 
-TEST(Findings, TwoStagesAreFoundFromTheNumbers) {
+TEST(Findings, TheLayersThatSinkAreARange) {
   const auto findings = findings_of({});
   const Finding* strong = find(findings, "strong_layers");
   ASSERT_TRUE(strong);
   EXPECT_EQ(strong->layer, 2);
-  EXPECT_NE(strong->text.find("weak in layers 0-1"), std::string::npos) << strong->text;
-  EXPECT_NE(strong->text.find("strong in layers 2-3"), std::string::npos) << strong->text;
+  EXPECT_NE(strong->text.find("Sinks on position 0 in layers 2-3 (mean alpha_0 0.688"),
+            std::string::npos)
+      << strong->text;
 }
 
-TEST(Findings, EvenDepthIsNoStory) {
+TEST(Findings, TwoRangesAreToldApartByTheirEvents) {
   Sample sample;
   sample.change = [](int64_t id, Writer& out) {
+    test::fill_head(out, 0, 0, id, true);  // alpha above epsilon in layer 0, hardly an event
+    for (int h = 0; h < 4; ++h) {
+      out.set("alpha", 0, 4 * h, 0.5), out.set("event", 0, h, 0);
+      out.set("alpha", 1, 4 * h, 0.03125);
+    }
+  };
+  const auto findings = findings_of(sample);
+  const Finding* strong = find(findings, "strong_layers");
+  ASSERT_TRUE(strong);
+  EXPECT_EQ(strong->layer, 2);
+  EXPECT_NE(strong->text.find("Strong sinks on position 0 in layers 2-3"), std::string::npos);
+  EXPECT_NE(strong->text.find("weaker ones in layer 0 (mean alpha_0 0.5"), std::string::npos)
+      << strong->text;
+}
+
+TEST(Findings, NearMissNoLayerAboveEpsilonOnAverage) {
+  Sample sample;
+  sample.change = [](int64_t, Writer& out) {
     for (int l = 0; l < 4; ++l) {
-      for (int h = 0; h < 4; ++h) test::fill_head(out, l, h, id, true);
+      for (int h = 0; h < 4; ++h) out.set("alpha", l, 4 * h, h == 0 ? 0.9 : 0.0625);
     }
   };
   const auto findings = findings_of(sample);
   EXPECT_FALSE(find(findings, "strong_layers"));
-  EXPECT_TRUE(find(findings, "even_layers"));
+  EXPECT_TRUE(find(findings, "no_sink_layer"));
+}
+
+TEST(Findings, TheWriterIsNamedOnlyWhenOneBranchDoesIt) {
+  const auto text = [](double attention, double mlp) {
+    Sample sample;
+    sample.change = [=](int64_t, Writer& out) {
+      out.set("attn_out_norm_p0", 2, 0, attention), out.set("mlp_out_norm_p0", 2, 0, mlp);
+    };
+    return find(findings_of(sample), "norm_writer")->text;
+  };
+  EXPECT_TRUE(text(3, 400).starts_with("The MLP of block 2 raises"));
+  EXPECT_TRUE(text(400, 3).starts_with("The attention of block 2 raises"));
+  EXPECT_TRUE(text(300, 400).starts_with("Block 2 raises"));
 }
 
 TEST(Findings, SharesAreOfEventsNotOfHeads) {

@@ -40,6 +40,8 @@ inline constexpr std::array kMetrics = {
     MetricInfo{"top_activations", Scope::kLayer, 9, Aggregate::kMode, "", "three largest |x|"},
     MetricInfo{"median_abs", Scope::kLayer, 1, Aggregate::kMean, "", "median |x|"},
     MetricInfo{"massive_channels", Scope::kLayer, 4, Aggregate::kMode, "", "channels"},
+    MetricInfo{"attn_out_norm_p0", Scope::kLayer, 1, Aggregate::kMean, "", "||a_0||"},
+    MetricInfo{"mlp_out_norm_p0", Scope::kLayer, 1, Aggregate::kMean, "", "||m_0||"},
     MetricInfo{"resid_norm_p0", Scope::kLayer, 1, Aggregate::kMean, "", "||x_0||"},
     MetricInfo{"resid_norm_median", Scope::kLayer, 1, Aggregate::kMean, "", "median ||x_t||"},
     MetricInfo{"cos_p0_max", Scope::kLayer, 1, Aggregate::kMean, "", "largest cosine with x_0"},
