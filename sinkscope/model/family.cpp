@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sinkscope/base/error.h"
 #include "sinkscope/model/families/families.h"
 
@@ -30,15 +32,21 @@ std::span<const Family* const> all_families() { return kFamilies; }
 
 const Family& find_family(const io::Config& config) {
   const std::string type = config.text({"model_type"}, "");
-  if (type.empty()) {
-    throw Error(ErrorKind::kUnsupported, "choose the model family",
-                config.where() + ": neither model_type nor architectures names a family",
-                "supported families: " + known_families());
+  if (!type.empty()) {
+    for (const Family* family : kFamilies) {
+      if (family->name == type) return *family;
+    }
+    refuse(config.where(), "model_type", type);
   }
+  const std::vector<std::string> classes = config.texts("architectures");
   for (const Family* family : kFamilies) {
-    if (family->name == type) return *family;
+    if (std::find(classes.begin(), classes.end(), family->hub_class) != classes.end())
+      return *family;
   }
-  refuse(config.where(), "model_type", type);
+  if (!classes.empty()) refuse(config.where(), "architectures", classes.front());
+  throw Error(ErrorKind::kUnsupported, "choose the model family",
+              config.where() + ": neither model_type nor architectures names a family",
+              "supported families: " + known_families());
 }
 
 const Family& find_family(const io::GgufFile& file) {

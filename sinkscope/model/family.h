@@ -47,6 +47,8 @@ struct Family {
   std::span<const WeightName> weights;
   /// Hub files of the family come with and without this prefix.
   std::string_view optional_prefix = {};
+  /// Entry of "architectures" that names the family where model_type is absent.
+  std::string_view hub_class = {};
 };
 
 /// The one table.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -34,6 +35,14 @@ fs::path hub_snapshot(std::string_view id) {
   return found;
 }
 
+void check_not_empty(const io::TensorSource& source, const fs::path& path,
+                     std::string_view wanted) {
+  if (!source.tensors().empty()) return;
+  throw Error(ErrorKind::kBadFile, "open model",
+              fmt::format("{} holds no tensors: {} is missing", path.string(), wanted),
+              "it may be a vocabulary-only file");
+}
+
 }  // namespace
 
 fs::path resolve_model(std::string_view argument) {
@@ -60,19 +69,17 @@ std::unique_ptr<Model> Model::open(std::string_view argument) {
     family = &find_family(config);
     model->spec_ = family->read_config(config);
     model->source_ = io::open_safetensors(model->path_);
+    check_not_empty(*model->source_, model->path_, family->weights.front().safetensors);
   } else if (model->path_.extension() == ".safetensors") {
     throw Error(ErrorKind::kUsage, "open model", model->path_.string() + ": weights without config.json",
                 "give the directory that holds config.json and the weights");
   } else {
     std::shared_ptr<io::GgufFile> file = io::GgufFile::open(model->path_);
     family = &find_family(*file);
+    check_not_empty(*file, model->path_, family->weights.front().gguf);
     model->spec_ = family->read_gguf(*file);
     model->gguf_ = file.get();
     model->source_ = std::move(file);
-  }
-  if (model->source_->tensors().empty()) {
-    throw Error(ErrorKind::kBadFile, "open model", model->path_.string() + " holds no tensors",
-                "it may be a vocabulary-only file");
   }
   model->weights_ = std::make_unique<Weights>(model->source_, *family, model->spec_);
   return model;

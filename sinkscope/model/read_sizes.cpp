@@ -20,6 +20,14 @@ int64_t checked_size(int64_t value, const std::string& where, std::string_view k
   return value;
 }
 
+/// The name under which the file has the value; the usual one when it has none.
+std::string present_name(const io::Config& config, io::Config::Names names) {
+  for (const std::string_view name : names) {
+    if (config.has(name)) return std::string(name);
+  }
+  return std::string(*names.begin());
+}
+
 struct Keys {  // what each format calls the sizes, for the messages
   std::string where, width, heads, kv_heads, head_width;
 };
@@ -55,21 +63,25 @@ int64_t blocks_in(const io::GgufFile& file) {
 ModelSpec read_decoder_config(const io::Config& config) {
   const std::string& where = config.where();
   ModelSpec spec;
-  spec.family = config.text({"model_type"});
+  spec.family = std::string(find_family(config).name);
   const auto size = [&](io::Config::Names names) {
-    return checked_size(config.integer(names), where, *names.begin());
+    return checked_size(config.integer(names), where, present_name(config, names));
   };
-  spec.width = size({"hidden_size", "n_embd", "d_model"});
+  const auto optional_size = [&](io::Config::Names names) {
+    return checked_size(config.integer(names, 0), where, present_name(config, names), 0);
+  };
+  const io::Config::Names width_names = {"hidden_size", "n_embd", "d_model"};
+  const io::Config::Names head_names = {"num_attention_heads", "n_head"};
+  spec.width = size(width_names);
   spec.layers = size({"num_hidden_layers", "n_layer"});
-  spec.heads = size({"num_attention_heads", "n_head"});
+  spec.heads = size(head_names);
   spec.vocabulary = size({"vocab_size"});
   spec.kv_heads = checked_size(config.integer({"num_key_value_heads"}, spec.heads), where, "num_key_value_heads");
-  spec.head_width = checked_size(config.integer({"head_dim"}, 0), where, "head_dim", 0);
-  spec.mlp_width = checked_size(config.integer({"intermediate_size", "n_inner", "ffn_dim"}, 0), where,
-                                "intermediate_size", 0);
-  spec.context = checked_size(config.integer({"max_position_embeddings", "n_positions", "n_ctx"}, 0), where,
-                              "max_position_embeddings", 0);
-  settle_heads(spec, {where, "hidden_size", "num_attention_heads", "num_key_value_heads", "head_dim"});
+  spec.head_width = optional_size({"head_dim"});
+  spec.mlp_width = optional_size({"intermediate_size", "n_inner", "ffn_dim"});
+  spec.context = optional_size({"max_position_embeddings", "n_positions", "n_ctx"});
+  settle_heads(spec, {where, present_name(config, width_names), present_name(config, head_names),
+                      "num_key_value_heads", "head_dim"});
   return spec;
 }
 

@@ -20,18 +20,19 @@ UpdateMoments::UpdateMoments(int64_t width)
 
 void UpdateMoments::add(const at::Tensor& context) {
   // Float products are summed in double, 128 rows at a time, so that long sequences lose nothing.
+  // Sums are new tensors: copies of this object share the old ones.
   constexpr int64_t kBlock = 128;
   for (int64_t first = 0; first < context.size(0); first += kBlock) {
     const at::Tensor rows = context.narrow(0, first, std::min(kBlock, context.size(0) - first)).to(at::kDouble);
-    second_.add_(at::matmul(rows.t(), rows));
-    first_.add_(rows.sum(0));
+    second_ = second_ + at::matmul(rows.t(), rows);
+    first_ = first_ + rows.sum(0);
   }
   count_ += context.size(0);
 }
 
 void UpdateMoments::merge(const UpdateMoments& other) {
-  second_.add_(other.second_);
-  first_.add_(other.first_);
+  second_ = second_ + other.second_;
+  first_ = first_ + other.first_;
   count_ += other.count_;
 }
 

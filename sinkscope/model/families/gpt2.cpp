@@ -72,6 +72,7 @@ constexpr WeightName kWeights[] = {
 
 }  // namespace
 
-const Family kGpt2{"gpt2", "gpt2", read_config, read_gguf, kWeights, "transformer."};
+const Family kGpt2{"gpt2",   "gpt2",         read_config,      read_gguf,
+                   kWeights, "transformer.", "GPT2LMHeadModel"};
 
 }  // namespace sinkscope::model

@@ -63,6 +63,6 @@ constexpr WeightName kWeights[] = {
 
 }  // namespace
 
-const Family kLlama{"llama", "llama", read_config, read_gguf, kWeights};
+const Family kLlama{"llama", "llama", read_config, read_gguf, kWeights, {}, "LlamaForCausalLM"};
 
 }  // namespace sinkscope::model

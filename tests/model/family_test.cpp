@@ -1,0 +1,182 @@
+#include "sinkscope/model/family.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/io/files.h"
+
+namespace sinkscope::model {
+namespace {
+
+using io::test::expect_error;
+using nlohmann::json;
+
+io::Config config_of(const json& document) {
+  return io::Config::parse(document.dump(), "config.json");
+}
+
+json llama() {
+  return {{"model_type", "llama"},  {"hidden_size", 16},        {"intermediate_size", 24},
+          {"num_hidden_layers", 1}, {"num_attention_heads", 4}, {"num_key_value_heads", 2},
+          {"vocab_size", 20}};
+}
+
+json gpt2() {
+  return {{"model_type", "gpt2"}, {"n_embd", 12},     {"n_layer", 2},
+          {"n_head", 3},          {"vocab_size", 20}, {"n_positions", 8}};
+}
+
+ModelSpec spec_of(const json& document) {
+  const io::Config config = config_of(document);
+  return find_family(config).read_config(config);
+}
+
+TEST(Family, IsChosenByModelType) {
+  EXPECT_EQ(find_family(config_of({{"model_type", "gpt2"}})).name, "gpt2");
+  EXPECT_EQ(
+      find_family(config_of({{"model_type", "llama"}, {"architectures", {"GPT2LMHeadModel"}}}))
+          .name,
+      "llama");
+  expect_error(ErrorKind::kUnsupported,
+               {"config.json", "model_type is \"mamba\"", "supported families: gpt2, llama"}, [] {
+                 find_family(config_of({{"model_type", "mamba"}}));
+               });
+}
+
+TEST(Family, WithoutModelTypeIsChosenByArchitectures) {
+  json document = llama();
+  document.erase("model_type");
+  document["architectures"] = {"LlamaForCausalLM"};
+  EXPECT_EQ(spec_of(document).family, "llama");
+  document["architectures"] = {"MambaForCausalLM"};
+  expect_error(ErrorKind::kUnsupported,
+               {"config.json", "architectures", "MambaForCausalLM", "gpt2, llama"},
+               [&] { spec_of(document); });
+  expect_error(ErrorKind::kUnsupported,
+               {"config.json", "model_type", "architectures", "gpt2, llama"},
+               [] { find_family(config_of(json::object())); });
+}
+
+TEST(Family, TableHasNoNameTwice) {
+  std::set<std::string_view> names, architectures;
+  for (const Family* family : all_families()) {
+    EXPECT_TRUE(names.insert(family->name).second) << family->name;
+    EXPECT_TRUE(architectures.insert(family->architecture).second) << family->architecture;
+    std::set<std::string_view> ours, safetensors, gguf;
+    for (const WeightName& row : family->weights) {
+      EXPECT_TRUE(ours.insert(row.ours).second) << row.ours;
+      EXPECT_TRUE(safetensors.insert(row.safetensors).second) << row.safetensors;
+      EXPECT_TRUE(gguf.insert(row.gguf).second) << row.gguf;
+      const bool in_block = row.ours.starts_with("blocks.{}.");
+      EXPECT_EQ(row.safetensors.find("{}") != std::string_view::npos, in_block) << row.safetensors;
+      EXPECT_EQ(row.gguf.starts_with("blk.{}."), in_block) << row.gguf;
+    }
+  }
+}
+
+TEST(Sizes, DefaultsOfLlama) {
+  json document = llama();
+  ModelSpec spec = spec_of(document);
+  EXPECT_EQ(spec.head_width, 4);
+  EXPECT_EQ(spec.kv_heads, 2);
+  EXPECT_EQ(spec.score_scale, 0.5);
+  EXPECT_EQ(spec.context, 0);
+  EXPECT_FALSE(spec.tied_head);
+  EXPECT_EQ(spec.norm, Norm::kRms);
+  document.erase("num_key_value_heads");
+  document["head_dim"] = 10;  // need not be width / heads
+  spec = spec_of(document);
+  EXPECT_EQ(spec.kv_heads, 4);
+  EXPECT_EQ(spec.query_width(), 40);
+  EXPECT_EQ(spec.rope.width, 10);
+  document["num_attention_heads"] = 5;  // does not divide 16, which does not matter then
+  EXPECT_EQ(spec_of(document).kv_heads, 5);
+}
+
+TEST(Sizes, DefaultsOfGpt2) {
+  const ModelSpec spec = spec_of(gpt2());
+  EXPECT_EQ(spec.mlp_width, 48);
+  EXPECT_EQ(spec.context, 8);
+  EXPECT_TRUE(spec.tied_head);
+  EXPECT_TRUE(spec.attention_bias && spec.output_bias && spec.mlp_bias);
+  EXPECT_EQ(spec.norm, Norm::kLayer);
+  EXPECT_EQ(spec.positions, Positions::kLearned);
+  EXPECT_EQ(spec.activation, Activation::kGeluTanh);
+  EXPECT_NEAR(spec.score_scale, 0.5, 1e-15);
+  json unscaled = gpt2();
+  unscaled["scale_attn_weights"] = false;
+  unscaled["activation_function"] = "relu";
+  EXPECT_EQ(spec_of(unscaled).score_scale, 1);
+  EXPECT_EQ(spec_of(unscaled).activation, Activation::kRelu);
+}
+
+struct Change {
+  const char* key;
+  json value;
+  std::vector<std::string> says;
+  ErrorKind kind = ErrorKind::kBadFile;
+};
+
+void expect_refused(const json& base, const std::vector<Change>& changes) {
+  for (const Change& change : changes) {
+    json document = base;
+    document[change.key] = change.value;
+    SCOPED_TRACE(std::string(change.key) + " " + change.value.dump());
+    std::vector<std::string> says = change.says;
+    says.push_back("config.json");
+    expect_error(change.kind, says, [&] { spec_of(document); });
+  }
+}
+
+TEST(Sizes, ThatCannotBeAreRefusedByKey) {
+  expect_refused(
+      llama(),
+      {
+          {"hidden_size", 0, {"hidden_size is 0"}},
+          {"hidden_size", -16, {"hidden_size is -16"}},
+          {"hidden_size", int64_t{1} << 40, {"hidden_size is 1099511627776"}},
+          {"hidden_size", 1e300, {"hidden_size"}},
+          {"hidden_size", 16.5, {"hidden_size"}},
+          {"hidden_size", "16", {"hidden_size"}},
+          {"hidden_size", nullptr, {"hidden_size"}},
+          {"num_hidden_layers", int64_t{1} << 31, {"num_hidden_layers is 2147483648"}},
+          {"num_attention_heads", 5, {"hidden_size 16", "num_attention_heads 5", "head_dim"}},
+          {"num_key_value_heads",
+           3,
+           {"num_key_value_heads 3 does not divide num_attention_heads 4"}},
+          {"num_key_value_heads", 8, {"num_key_value_heads 8"}},
+          {"num_key_value_heads", 0, {"num_key_value_heads is 0"}},
+          {"head_dim", -4, {"head_dim is -4"}},
+          {"vocab_size", 0, {"vocab_size is 0"}},
+          {"intermediate_size", -1, {"intermediate_size is -1"}},
+          {"max_position_embeddings", -1, {"max_position_embeddings is -1"}},
+          {"tie_word_embeddings", "yes", {"tie_word_embeddings"}},
+          {"rms_norm_eps", "small", {"rms_norm_eps"}},
+          {"hidden_act", "gelu", {"hidden_act is \"gelu\""}, ErrorKind::kUnsupported},
+      });
+}
+
+// The complaint uses the key that the file has.
+TEST(Sizes, AreCalledByTheNameInTheFile) {
+  expect_refused(gpt2(), {
+                             {"n_head", 0, {"n_head is 0"}},
+                             {"n_embd", -1, {"n_embd is -1"}},
+                             {"n_layer", 0, {"n_layer is 0"}},
+                             {"n_positions", -8, {"n_positions is -8"}},
+                             {"n_inner", -8, {"n_inner is -8"}},
+                             {"n_head", 5, {"n_embd 12", "n_head 5"}},
+                             {"activation_function",
+                              "swish",
+                              {"activation_function is \"swish\""},
+                              ErrorKind::kUnsupported},
+                             {"scale_attn_by_inverse_layer_idx",
+                              true,
+                              {"scale_attn_by_inverse_layer_idx"},
+                              ErrorKind::kUnsupported},
+                         });
+}
+
+}  // namespace
+}  // namespace sinkscope::model
