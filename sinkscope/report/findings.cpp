@@ -17,6 +17,7 @@ using diagnostics::kNoData;
 using store::RunResult;
 
 // What is worth a sentence; not verdicts, so not options.
+constexpr double kSinkingLayer = 0.25;  ///< sink rate from which a layer belongs to a range
 constexpr double kBranchShare = 2;  ///< one branch adds this many times what the other adds
 constexpr double kNormJump = 2;     ///< factor by which one block changes ||x_0||
 
@@ -144,29 +145,20 @@ std::vector<LayerMean> mean_alpha(const RunResult& run) {
   return means;
 }
 
-/// Neighbouring layers whose mean alpha_0 is above epsilon.
+/// Neighbouring layers in which at least kSinkingLayer of the heads and sequences sink on
+/// position 0.
 struct Range {
   int first, last;
-  double alpha;   ///< mean of the layers' means
-  double events;  ///< share of their heads and sequences with a sink event
+  double alpha;  ///< mean of the layers' mean alpha_0
+  double rate;   ///< mean of their sink rates
 };
 
-double layer_events(const RunResult& run, int layer) {
-  double sum = 0;
-  int heads = 0;
-  for (int h = 0; h < run.heads; ++h) {
-    const double share = run.head("event", layer, h);
-    if (std::isfinite(share)) sum += share, ++heads;
-  }
-  return heads == 0 ? 0 : sum / heads;
-}
-
-std::vector<Range> sink_ranges(const RunResult& run, const std::vector<LayerMean>& means,
-                               double epsilon) {
+std::vector<Range> sink_ranges(const RunResult& run, const std::vector<LayerMean>& means) {
   std::vector<Range> ranges;
   int layers = 0;
   for (const LayerMean& mean : means) {
-    if (!(mean.alpha > epsilon)) continue;
+    const double rate = run.sink_rate(mean.layer, mean.layer);
+    if (!(rate >= kSinkingLayer)) continue;
     if (ranges.empty() || ranges.back().last + 1 != mean.layer) {
       ranges.push_back({mean.layer, mean.layer, 0, 0});
       layers = 0;
@@ -175,7 +167,7 @@ std::vector<Range> sink_ranges(const RunResult& run, const std::vector<LayerMean
     ++layers;
     range.last = mean.layer;
     range.alpha += (mean.alpha - range.alpha) / layers;
-    range.events += (layer_events(run, mean.layer) - range.events) / layers;
+    range.rate += (rate - range.rate) / layers;
   }
   return ranges;
 }
@@ -184,37 +176,36 @@ std::string layer_range(int first, int last) {
   return first == last ? fmt::format("layer {}", first) : fmt::format("layers {}-{}", first, last);
 }
 
-void add_stages(const RunResult& run, double epsilon, std::vector<Finding>& findings) {
+void add_stages(const RunResult& run, std::vector<Finding>& findings) {
   const std::vector<LayerMean> means = mean_alpha(run);
   if (means.size() < 2) return;
-  const std::vector<Range> ranges = sink_ranges(run, means, epsilon);
+  const std::vector<Range> ranges = sink_ranges(run, means);
   if (ranges.empty()) {
     const LayerMean& high = *std::max_element(
         means.begin(), means.end(),
         [](const LayerMean& a, const LayerMean& b) { return a.alpha < b.alpha; });
     findings.push_back({"no_sink_layer",
-                        fmt::format("No layer as a whole sinks on position 0: the highest mean "
+                        fmt::format("No layer as a whole sinks on position 0; the highest mean "
                                     "alpha_0 of a layer is {} (layer {}).",
                                     number_text(high.alpha), high.layer),
                         high.alpha, "heads[].alpha", "heads", high.layer, std::nullopt});
     return;
   }
   const Range& strong = *std::max_element(
-      ranges.begin(), ranges.end(), [](const Range& a, const Range& b) {
-        return a.events != b.events ? a.events < b.events : a.alpha < b.alpha;
-      });
+      ranges.begin(), ranges.end(),
+      [](const Range& a, const Range& b) { return a.alpha < b.alpha; });
   std::string weaker;
   for (const Range& range : ranges) {
     if (&range == &strong) continue;
-    weaker += fmt::format("{}{} (mean alpha_0 {}, events {})", weaker.empty() ? "" : ", ",
-                          layer_range(range.first, range.last), number_text(range.alpha),
-                          percent_text(range.events));
+    weaker += fmt::format("{}{} ({}, mean alpha_0 {})", weaker.empty() ? "" : ", ",
+                          layer_range(range.first, range.last), percent_text(range.rate),
+                          number_text(range.alpha));
   }
   std::string text =
-      fmt::format("{} on position 0 in {} (mean alpha_0 {}, events {})",
+      fmt::format("{} on position 0 in {} (sink rate {}, mean alpha_0 {})",
                   ranges.size() > 1 ? "Strong sinks" : "Sinks",
-                  layer_range(strong.first, strong.last), number_text(strong.alpha),
-                  percent_text(strong.events));
+                  layer_range(strong.first, strong.last), percent_text(strong.rate),
+                  number_text(strong.alpha));
   if (!weaker.empty()) text += "; weaker ones in " + weaker;
   findings.push_back({"strong_layers", text + ".", strong.alpha, "heads[].alpha", "heads",
                       strong.first, std::nullopt});
@@ -323,7 +314,7 @@ std::vector<Finding> find_findings(const RunResult& run) {
   const bool sinks = findings.empty() || findings.front().key != "no_sink";
   if (sinks) {
     add_classes(run, thresholds.event_query_share, findings);
-    add_stages(run, thresholds.epsilon, findings);
+    add_stages(run, findings);
   }
   add_writer(run, findings);
   add_massive(run, thresholds, findings);

@@ -26,18 +26,17 @@ TEST(Findings, TheLayersThatSinkAreARange) {
   const Finding* strong = find(findings, "strong_layers");
   ASSERT_TRUE(strong);
   EXPECT_EQ(strong->layer, 2);
-  EXPECT_NE(strong->text.find("Sinks on position 0 in layers 2-3 (mean alpha_0 0.688"),
+  EXPECT_NE(strong->text.find("Sinks on position 0 in layers 2-3 (sink rate"),
             std::string::npos)
       << strong->text;
 }
 
-TEST(Findings, TwoRangesAreToldApartByTheirEvents) {
+TEST(Findings, TwoRangesAreToldApartByTheirStrength) {
   Sample sample;
-  sample.change = [](int64_t id, Writer& out) {
-    test::fill_head(out, 0, 0, id, true);  // alpha above epsilon in layer 0, hardly an event
-    for (int h = 0; h < 4; ++h) {
-      out.set("alpha", 0, 4 * h, 0.5), out.set("event", 0, h, 0);
-      out.set("alpha", 1, 4 * h, 0.03125);
+  sample.change = [](int64_t, Writer& out) {
+    for (int h = 0; h < 4; ++h) {  // half of the heads of layer 0 sink, none of layer 1
+      out.set("alpha", 0, 4 * h, h < 2 ? 0.4 : 0.0625), out.set("plain_rate", 0, 4 * h, h < 2);
+      out.set("alpha", 1, 4 * h, 0.03125), out.set("plain_rate", 1, 4 * h, 0);
     }
   };
   const auto findings = findings_of(sample);
@@ -45,15 +44,16 @@ TEST(Findings, TwoRangesAreToldApartByTheirEvents) {
   ASSERT_TRUE(strong);
   EXPECT_EQ(strong->layer, 2);
   EXPECT_NE(strong->text.find("Strong sinks on position 0 in layers 2-3"), std::string::npos);
-  EXPECT_NE(strong->text.find("weaker ones in layer 0 (mean alpha_0 0.5"), std::string::npos)
+  EXPECT_NE(strong->text.find("weaker ones in layer 0 (50 %, mean alpha_0 0.231)"),
+            std::string::npos)
       << strong->text;
 }
 
-TEST(Findings, NearMissNoLayerAboveEpsilonOnAverage) {
+TEST(Findings, NearMissAFifthOfTheHeadsIsNoSinkingLayer) {
   Sample sample;
-  sample.change = [](int64_t, Writer& out) {
+  sample.change = [](int64_t id, Writer& out) {
     for (int l = 0; l < 4; ++l) {
-      for (int h = 0; h < 4; ++h) out.set("alpha", l, 4 * h, h == 0 ? 0.9 : 0.0625);
+      for (int h = 0; h < 4; ++h) out.set("plain_rate", l, 4 * h, l == 3 && h == 0 && id == 0);
     }
   };
   const auto findings = findings_of(sample);
