@@ -2,6 +2,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -67,6 +68,13 @@ int run(int argc, char** argv) {
   sinkscope::cli::add_verify(app, action);
   sinkscope::cli::add_selftest(app, action);
   sinkscope::cli::add_report(app, action);
+  // CLI11 would only say that a subcommand is missing.
+  const auto known = app.get_subcommands([](const CLI::App*) { return true; });
+  const auto is_named = [&](const CLI::App* command) { return command->check_name(argv[1]); };
+  if (argc > 1 && argv[1][0] != '-' && std::none_of(known.begin(), known.end(), is_named)) {
+    throw Error(ErrorKind::kUsage, "read flags", fmt::format("\"{}\" is no command", argv[1]),
+                "scan, inspect, verify, selftest or report; `sinkscope --help` tells what each does");
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "sinkscope/base/error.h"
 #include "sinkscope/forward/kernels/elementwise.h"
@@ -323,8 +324,9 @@ void Runner::Pass::head() {
 }
 
 Runner::Runner(const model::Model& model, RunOptions options) : model_(model), options_(std::move(options)) {
-  if (options_.threads > 0) at::set_num_threads(options_.threads);
-  options_.threads = at::get_num_threads();
+  // Set in any case: a LibTorch built against OpenBLAS starts with one thread.
+  if (options_.threads <= 0) options_.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  at::set_num_threads(options_.threads);
   kernels::keep_freed_memory();
 }
 

@@ -19,7 +19,7 @@ struct Stream {
 
 struct RunOptions {
   bool bfloat16 = false;   ///< weights and the inputs of linear layers in bfloat16, sums in float32
-  int threads = 0;         ///< 0: what LibTorch would use
+  int threads = 0;         ///< 0: every core this process may use
   int64_t chunk_rows = 512;///< rows of a linear layer at once: fewer lose speed below 256, more leave the cache
   kernels::AttentionKernel attention = kernels::attention_cpu;
   float event_mass = 0.5f; ///< counted in AttentionSums::key_events
