@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -55,7 +56,8 @@ text::Ids ids_from_json(const json& list, int64_t vocabulary, const std::string&
 std::vector<text::Ids> read_tokens(const std::string& argument, int64_t vocabulary) {
   const std::string where = "--tokens " + argument;
   if (argument.empty()) refuse("--tokens \"\": no ids", "give ids such as 1,15043,3186 or a JSON file");
-  if (fs::exists(argument)) {
+  std::error_code not_a_name;  // a long list of ids is no possible file name
+  if (fs::exists(argument, not_a_name)) {
     const json document = json::parse(read_text("--tokens", argument), nullptr, false);
     if (!document.is_array()) refuse(where + ": not a JSON list of ids");
     if (document.empty()) refuse(where + ": a list without ids");
@@ -146,7 +148,8 @@ class Collector {
     prompts_.push_back({fmt::format("prompt {}", number), 0, std::move(made.ids)});
   }
 
-  std::vector<Chunk> finish(const Inputs& inputs) {
+  std::vector<Chunk> finish(Inputs& inputs) {
+    inputs.available = static_cast<int64_t>(chunks_.size() + prompts_.size());
     std::vector<Chunk> result;
     for (const int64_t c : choose(static_cast<int64_t>(chunks_.size()), options_.max_seqs, options_.seed)) {
       result.push_back(std::move(chunks_[static_cast<size_t>(c)]));
@@ -181,10 +184,14 @@ std::string hash_ids(const std::vector<store::SequenceInfo>& sequences) {
 /// Parses "A-B" or "A" within 0..limit-1.
 std::pair<int, int> parse_range(const std::string& word, int limit, const std::string& flag) {
   int first = -1, last = -1;
-  char dash = 0, rest = 0;
-  const int read = std::sscanf(word.c_str(), "%d%c%d%c", &first, &dash, &last, &rest);
-  if (read == 1) last = first;
-  if (!(read == 1 || (read == 3 && dash == '-')) || first < 0 || last < first || last >= limit) {
+  const char* end = word.data() + word.size();
+  auto read = std::from_chars(word.data(), end, first);
+  if (read.ec == std::errc() && read.ptr == end) {
+    last = first;
+  } else if (read.ec == std::errc() && *read.ptr == '-') {
+    read = std::from_chars(read.ptr + 1, end, last);
+  }
+  if (read.ec != std::errc() || read.ptr != end || first < 0 || last < first || last >= limit) {
     throw Error(ErrorKind::kUsage, "read flags", fmt::format("{}: \"{}\" is no number or range within 0..{}", flag, word, limit - 1));
   }
   return {first, last};
@@ -248,6 +255,7 @@ Inputs read_inputs(const InputOptions& options, const text::Tokenizer* tokenizer
   if (inputs.skipped > 0) {
     inputs.warnings.push_back(fmt::format("{} input(s) shorter than {} tokens were skipped", inputs.skipped, options.seq_len));
   }
+  inputs.available = std::max(inputs.available, static_cast<int64_t>(inputs.sequences.size()));
   inputs.sha256 = hash_ids(inputs.sequences);
   return inputs;
 }

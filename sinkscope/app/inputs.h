@@ -17,7 +17,8 @@ namespace sinkscope::app {
 struct Inputs {
   std::vector<store::SequenceInfo> sequences;
   std::string kind;        ///< "text" or "tokens"
-  int64_t skipped = 0;     ///< files, and remainders of files, shorter than seq_len
+  int64_t skipped = 0;     ///< files shorter than seq_len; what a longer file has beyond whole sequences is not run
+  int64_t available = 0;   ///< sequences that the inputs hold; `sequences` are max_seqs of them
   std::string sha256;      ///< of all ids with their lengths
   std::vector<std::string> warnings;
 };

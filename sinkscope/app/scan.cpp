@@ -156,7 +156,8 @@ void Scan::announce() const {
                                : std::to_string(first[i]));
   }
   err << fmt::format("model    {}  {}\n", model_->path().string(), model_->spec().text());
-  err << fmt::format("inputs   {} sequences, {} tokens in all, longest {}; --bos {}\n", inputs_.sequences.size(),
+  err << fmt::format("inputs   {} of {} sequences, {} tokens in all, longest {}; --bos {}\n",
+                     inputs_.sequences.size(), inputs_.available,
                      grouped([&] {
                        int64_t sum = 0;
                        for (const auto& s : inputs_.sequences) sum += static_cast<int64_t>(s.ids.size());

@@ -280,5 +280,20 @@ TEST(Flags, Heads) {
   }
 }
 
+TEST(Inputs, ALongListOfIdsIsNoFileName) {
+  std::string ids = "1";
+  for (int i = 0; i < 3000; ++i) ids += ",1";
+  InputOptions options;
+  options.tokens = {ids};
+  EXPECT_EQ(read_inputs(options, nullptr, 10).sequences.front().ids.size(), 3001u);
+}
+
+TEST(Inputs, LayerNumbersDoNotWrap) {
+  EXPECT_THROW(parse_layers("4294967296", 5), Error);
+  EXPECT_THROW(parse_layers("0-4294967297", 5), Error);
+  EXPECT_THROW(parse_layers("1-", 5), Error);
+  EXPECT_THROW(parse_layers("-1", 5), Error);
+}
+
 }  // namespace
 }  // namespace sinkscope::app
