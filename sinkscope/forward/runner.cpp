@@ -324,10 +324,10 @@ void Runner::Pass::head() {
 }
 
 Runner::Runner(const model::Model& model, RunOptions options) : model_(model), options_(std::move(options)) {
-  // Set in any case: a LibTorch built against OpenBLAS starts with one thread.
+  kernels::prepare_process();
+  // Set in any case, and after that: a LibTorch built against OpenBLAS starts with one thread.
   if (options_.threads <= 0) options_.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   at::set_num_threads(options_.threads);
-  kernels::keep_freed_memory();
 }
 
 void Runner::run(std::span<const Stream> streams, std::span<Observer* const> observers) {

@@ -33,6 +33,8 @@ class Similarity {
   SimilarityValues value() const;
 
  private:
+  void add_rows(const float* z, int64_t rows);
+
   int64_t width_;
   std::vector<double> first_;     // unit vector of token 0; empty before the first row
   std::vector<double> unit_sum_;  // over all rows

@@ -1,16 +1,25 @@
 #include "sinkscope/stats/next_token_loss.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <vector>
+
+#include "sinkscope/base/log_sum_exp.h"
 
 namespace sinkscope::stats {
 
 void NextTokenLoss::add(const at::Tensor& logits, std::span<const int32_t> next) {
-  const at::Tensor normaliser = at::logsumexp(logits, -1);  // [R]
-  const float* total = normaliser.data_ptr<float>();
-  const float* row = logits.data_ptr<float>();
+  const auto rows = static_cast<int64_t>(next.size());
+  const int64_t vocabulary = logits.size(1);
+  const float* data = logits.data_ptr<float>();
+  std::vector<double> normaliser(next.size());
+  at::parallel_for(0, rows, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) normaliser[static_cast<size_t>(r)] = log_sum_exp(data + r * vocabulary, vocabulary);
+  });
   for (size_t r = 0; r < next.size(); ++r) {
     if (next[r] < 0) continue;
-    sum_ += static_cast<double>(total[r]) - row[static_cast<int64_t>(r) * logits.size(1) + next[r]];
+    sum_ += normaliser[r] - data[static_cast<int64_t>(r) * vocabulary + next[r]];
     ++tokens_;
   }
 }

@@ -1,6 +1,7 @@
 #include "sinkscope/forward/kernels/linear.h"
 
 #include <ATen/ATen.h>
+#include <dlfcn.h>
 #include <malloc.h>
 
 namespace sinkscope::forward::kernels {
@@ -15,9 +16,13 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
   return at::mkldnn_linear(x.to_mkldnn(), weight, bias).to_dense();
 }
 
-void keep_freed_memory() {
+void prepare_process() {
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  // Not linked by name: other builds of LibTorch come with another BLAS.
+  if (void* set_threads = dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) {
+    reinterpret_cast<void (*)(int)>(set_threads)(1);
+  }
 }
 
 }  // namespace sinkscope::forward::kernels
