@@ -12,7 +12,8 @@ namespace {
 
 struct Operands {
   explicit Operands(benchmark::State& state, at::ScalarType type = at::kFloat)
-      : x(at::randn({state.range(0), state.range(2)})), weight(at::randn({state.range(1), state.range(2)}).to(type)) {
+      : x(at::randn({state.range(0), state.range(2)})),
+        weight(at::randn({state.range(1), state.range(2)}).to(type)) {
     at::set_num_threads(2);
     forward::kernels::prepare_process();
   }
@@ -21,7 +22,8 @@ struct Operands {
 
 void count(benchmark::State& state) {
   const double flops = 2.0 * static_cast<double>(state.range(0) * state.range(1) * state.range(2));
-  state.counters["GFLOP/s"] = benchmark::Counter(flops * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["GFLOP/s"] =
+      benchmark::Counter(flops * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
 }
 
 void ours(benchmark::State& state) {
@@ -42,13 +44,20 @@ void at_linear(benchmark::State& state) {
 
 void shapes(benchmark::internal::Benchmark* b) {
   for (const int64_t rows : {256, 512, 1024}) {
-    b->Args({rows, 960, 576})->Args({rows, 576, 576})->Args({rows, 3072, 576})->Args({rows, 576, 1536});
+    b->Args({rows, 960, 576})
+        ->Args({rows, 576, 576})
+        ->Args({rows, 3072, 576})
+        ->Args({rows, 576, 1536});
   }
   b->ArgNames({"rows", "out", "in"})->UseRealTime()->Unit(benchmark::kMillisecond);
 }
 BENCHMARK(ours)->Apply(shapes);
 BENCHMARK(at_linear)->Apply(shapes);
-BENCHMARK(ours_bf16)->Args({512, 3072, 576})->ArgNames({"rows", "out", "in"})->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(ours_bf16)
+    ->Args({512, 3072, 576})
+    ->ArgNames({"rows", "out", "in"})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace sinkscope

@@ -46,15 +46,30 @@ void forward_pass(benchmark::State& state, bool statistics, bool bfloat16) {
     runner.run({&stream, 1}, {&observer, 1});
     if (statistics) measure.finish();
   }
-  state.counters["tokens/s"] = benchmark::Counter(static_cast<double>(state.range(0)), benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["tokens/s"] = benchmark::Counter(static_cast<double>(state.range(0)),
+                                                  benchmark::Counter::kIsIterationInvariantRate);
 }
 
 void plain(benchmark::State& state) { forward_pass(state, false, false); }
 void with_statistics(benchmark::State& state) { forward_pass(state, true, false); }
 void with_statistics_bf16(benchmark::State& state) { forward_pass(state, true, true); }
 
-BENCHMARK(plain)->Arg(64)->Arg(512)->Arg(1024)->Arg(2048)->Arg(8192)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(with_statistics)->Arg(64)->Arg(512)->Arg(1024)->Arg(2048)->Arg(8192)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(plain)
+    ->Arg(64)
+    ->Arg(512)
+    ->Arg(1024)
+    ->Arg(2048)
+    ->Arg(8192)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK(with_statistics)
+    ->Arg(64)
+    ->Arg(512)
+    ->Arg(1024)
+    ->Arg(2048)
+    ->Arg(8192)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 BENCHMARK(with_statistics_bf16)->Arg(1024)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 extern "C" const sinkscope::app::Commands* sinkscope_commands() {
   namespace app = sinkscope::app;
-  static constexpr app::Commands kCommands{app::scan, app::inspect, app::verify, app::selftest, app::report};
+  static constexpr app::Commands kCommands{app::scan, app::inspect, app::verify, app::selftest,
+                                           app::report};
   return &kCommands;
 }

@@ -11,9 +11,9 @@ struct Console {
   std::ostream& err;
   bool out_is_terminal = false;
   bool err_is_terminal = false;
-  bool colour = false;      ///< the terminal has it and NO_COLOR is unset
+  bool colour = false;  ///< the terminal has it and NO_COLOR is unset
   int columns = 80, rows = 40;
-  int verbosity = 0;        ///< -1: -q, 0, 1: -v
+  int verbosity = 0;                               ///< -1: -q, 0, 1: -v
   const std::atomic<bool>* interrupted = nullptr;  ///< set by Ctrl-C
 };
 

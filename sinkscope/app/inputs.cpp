@@ -28,9 +28,11 @@ std::string read_text(const std::string& flag, const std::string& file) {
   std::error_code problem;
   const auto size = fs::file_size(file, problem);
   std::ifstream in(file, std::ios::binary);
-  if (problem || !in) refuse(fmt::format("{} {}: cannot be read", flag, file), "give the path of a text file");
+  if (problem || !in)
+    refuse(fmt::format("{} {}: cannot be read", flag, file), "give the path of a text file");
   if (size > static_cast<uintmax_t>(kMaxTextBytes)) {
-    throw Error(ErrorKind::kTooLarge, "read inputs", fmt::format("{} {}: {} bytes, limit {}", flag, file, size, kMaxTextBytes));
+    throw Error(ErrorKind::kTooLarge, "read inputs",
+                fmt::format("{} {}: {} bytes, limit {}", flag, file, size, kMaxTextBytes));
   }
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
@@ -45,7 +47,8 @@ int32_t checked_id(int64_t id, int64_t vocabulary, const std::string& where) {
 text::Ids ids_from_json(const json& list, int64_t vocabulary, const std::string& where) {
   text::Ids ids;
   for (const json& id : list) {
-    if (!id.is_number_integer()) refuse(fmt::format("{}: {} is not an id", where, id.dump().substr(0, 40)));
+    if (!id.is_number_integer())
+      refuse(fmt::format("{}: {} is not an id", where, id.dump().substr(0, 40)));
     ids.push_back(checked_id(id.get<int64_t>(), vocabulary, where));
   }
   if (ids.empty()) refuse(where + ": a list without ids");
@@ -55,7 +58,8 @@ text::Ids ids_from_json(const json& list, int64_t vocabulary, const std::string&
 /// Inline "1,2,3" or a JSON file holding one list of ids or a list of such lists.
 std::vector<text::Ids> read_tokens(const std::string& argument, int64_t vocabulary) {
   const std::string where = "--tokens " + argument;
-  if (argument.empty()) refuse("--tokens \"\": no ids", "give ids such as 1,15043,3186 or a JSON file");
+  if (argument.empty())
+    refuse("--tokens \"\": no ids", "give ids such as 1,15043,3186 or a JSON file");
   std::error_code not_a_name;  // a long list of ids is no possible file name
   if (fs::exists(argument, not_a_name)) {
     const json document = json::parse(read_text("--tokens", argument), nullptr, false);
@@ -81,7 +85,8 @@ std::vector<text::Ids> read_tokens(const std::string& argument, int64_t vocabula
       used = 0;
     }
     if (used == 0 || used != word.size()) {
-      refuse(fmt::format("{}: \"{}\" is neither an id nor part of a file's name that exists", where, word));
+      refuse(fmt::format("{}: \"{}\" is neither an id nor part of a file's name that exists", where,
+                         word));
     }
     ids.push_back(checked_id(id, vocabulary, where));
     at = comma + 1;
@@ -114,9 +119,11 @@ class Collector {
  public:
   Collector(const InputOptions& options, const text::Tokenizer& tokenizer)
       : options_(options), tokenizer_(tokenizer), rule_(parse_bos(options.bos)) {
-    bos_each_ = rule_ == text::BosRule::kAlways || (rule_ == text::BosRule::kAuto && tokenizer.adds_bos());
+    bos_each_ =
+        rule_ == text::BosRule::kAlways || (rule_ == text::BosRule::kAuto && tokenizer.adds_bos());
     if (bos_each_ && !tokenizer.bos_id()) {
-      refuse("--bos always: the tokenizer names no BOS id", "use --bos never, or give ids with --tokens");
+      refuse("--bos always: the tokenizer names no BOS id",
+             "use --bos never, or give ids with --tokens");
     }
   }
 
@@ -142,7 +149,8 @@ class Collector {
   void add_prompt(const std::string& prompt, size_t number, Inputs& inputs) {
     text::Prompt made = text::make_prompt(tokenizer_, prompt, rule_);
     if (made.ids.empty()) {
-      refuse(fmt::format("--prompt {}: no token at all", number), "give some text, or --bos always");
+      refuse(fmt::format("--prompt {}: no token at all", number),
+             "give some text, or --bos always");
     }
     inputs.warnings.insert(inputs.warnings.end(), made.warnings.begin(), made.warnings.end());
     prompts_.push_back({fmt::format("prompt {}", number), 0, std::move(made.ids)});
@@ -151,13 +159,15 @@ class Collector {
   std::vector<Chunk> finish(Inputs& inputs) {
     inputs.available = static_cast<int64_t>(chunks_.size() + prompts_.size());
     std::vector<Chunk> result;
-    for (const int64_t c : choose(static_cast<int64_t>(chunks_.size()), options_.max_seqs, options_.seed)) {
+    for (const int64_t c :
+         choose(static_cast<int64_t>(chunks_.size()), options_.max_seqs, options_.seed)) {
       result.push_back(std::move(chunks_[static_cast<size_t>(c)]));
     }
     std::move(prompts_.begin(), prompts_.end(), std::back_inserter(result));
     if (result.empty()) {
-      refuse(fmt::format("every input is shorter than --seq-len {}: {} skipped, the longest has {} tokens",
-                         options_.seq_len, inputs.skipped, longest_),
+      refuse(fmt::format(
+                 "every input is shorter than --seq-len {}: {} skipped, the longest has {} tokens",
+                 options_.seq_len, inputs.skipped, longest_),
              fmt::format("use --seq-len {} or longer text", std::max<int64_t>(longest_, 1)));
     }
     return result;
@@ -192,7 +202,9 @@ std::pair<int, int> parse_range(const std::string& word, int limit, const std::s
     read = std::from_chars(read.ptr + 1, end, last);
   }
   if (read.ec != std::errc() || read.ptr != end || first < 0 || last < first || last >= limit) {
-    throw Error(ErrorKind::kUsage, "read flags", fmt::format("{}: \"{}\" is no number or range within 0..{}", flag, word, limit - 1));
+    throw Error(
+        ErrorKind::kUsage, "read flags",
+        fmt::format("{}: \"{}\" is no number or range within 0..{}", flag, word, limit - 1));
   }
   return {first, last};
 }
@@ -225,14 +237,16 @@ std::unique_ptr<text::Tokenizer> open_tokenizer(const model::Model& model) {
   return text::open_tokenizer(model.path());
 }
 
-Inputs read_inputs(const InputOptions& options, const text::Tokenizer* tokenizer, int64_t vocabulary) {
+Inputs read_inputs(const InputOptions& options, const text::Tokenizer* tokenizer,
+                   int64_t vocabulary) {
   if (options.seq_len < 1) refuse(fmt::format("--seq-len {}: at least 1", options.seq_len));
   if (options.max_seqs < 1) refuse(fmt::format("--max-seqs {}: at least 1", options.max_seqs));
   const bool has_text = !options.files.empty() || !options.prompts.empty();
   if (!has_text && options.tokens.empty()) {
     refuse("nothing to measure", "give --file TEXT, --prompt \"...\" or --tokens 1,2,3");
   }
-  if (has_text && !options.tokens.empty()) refuse("--tokens together with --file or --prompt", "give one kind of input");
+  if (has_text && !options.tokens.empty())
+    refuse("--tokens together with --file or --prompt", "give one kind of input");
   Inputs inputs;
   inputs.kind = has_text ? "text" : "tokens";
   std::vector<Chunk> chunks;
@@ -240,7 +254,8 @@ Inputs read_inputs(const InputOptions& options, const text::Tokenizer* tokenizer
     if (!tokenizer) refuse("the model's files bring no tokenizer", "give ids with --tokens");
     Collector collector(options, *tokenizer);
     for (const std::string& file : options.files) collector.add_file(file, inputs);
-    for (size_t p = 0; p < options.prompts.size(); ++p) collector.add_prompt(options.prompts[p], p, inputs);
+    for (size_t p = 0; p < options.prompts.size(); ++p)
+      collector.add_prompt(options.prompts[p], p, inputs);
     chunks = collector.finish(inputs);
   } else {
     for (const std::string& argument : options.tokens) {
@@ -250,10 +265,12 @@ Inputs read_inputs(const InputOptions& options, const text::Tokenizer* tokenizer
     }
   }
   for (Chunk& chunk : chunks) {
-    inputs.sequences.push_back({static_cast<int64_t>(inputs.sequences.size()), chunk.source, chunk.start, std::move(chunk.ids)});
+    inputs.sequences.push_back({static_cast<int64_t>(inputs.sequences.size()), chunk.source,
+                                chunk.start, std::move(chunk.ids)});
   }
   if (inputs.skipped > 0) {
-    inputs.warnings.push_back(fmt::format("{} input(s) shorter than {} tokens were skipped", inputs.skipped, options.seq_len));
+    inputs.warnings.push_back(fmt::format("{} input(s) shorter than {} tokens were skipped",
+                                          inputs.skipped, options.seq_len));
   }
   inputs.available = std::max(inputs.available, static_cast<int64_t>(inputs.sequences.size()));
   inputs.sha256 = hash_ids(inputs.sequences);
@@ -273,13 +290,15 @@ std::set<int> parse_layers(const std::string& text, int layers) {
   return chosen;
 }
 
-std::optional<std::set<std::pair<int, int>>> parse_heads(const std::string& text, int layers, int heads) {
+std::optional<std::set<std::pair<int, int>>> parse_heads(const std::string& text, int layers,
+                                                         int heads) {
   if (text.empty()) return std::nullopt;
   std::set<std::pair<int, int>> chosen;
   for (const std::string& word : split_commas(text)) {
     const size_t h = word.find('H');
     if (!word.starts_with("L") || h == std::string::npos) {
-      throw Error(ErrorKind::kUsage, "read flags", "--heads: \"" + word + "\" is not of the form L5H3 or L5H0-3");
+      throw Error(ErrorKind::kUsage, "read flags",
+                  "--heads: \"" + word + "\" is not of the form L5H3 or L5H0-3");
     }
     const auto [l0, l1] = parse_range(word.substr(1, h - 1), layers, "--heads");
     const auto [h0, h1] = parse_range(word.substr(h + 1), heads, "--heads");

@@ -16,10 +16,11 @@ namespace sinkscope::app {
 /// The sequences of a run and what became of the inputs.
 struct Inputs {
   std::vector<store::SequenceInfo> sequences;
-  std::string kind;        ///< "text" or "tokens"
-  int64_t skipped = 0;     ///< files shorter than seq_len; what a longer file has beyond whole sequences is not run
-  int64_t available = 0;   ///< sequences that the inputs hold; `sequences` are max_seqs of them
-  std::string sha256;      ///< of all ids with their lengths
+  std::string kind;  ///< "text" or "tokens"
+  int64_t skipped =
+      0;  ///< files shorter than seq_len; what a longer file has beyond whole sequences is not run
+  int64_t available = 0;  ///< sequences that the inputs hold; `sequences` are max_seqs of them
+  std::string sha256;     ///< of all ids with their lengths
   std::vector<std::string> warnings;
 };
 
@@ -28,13 +29,15 @@ std::unique_ptr<text::Tokenizer> open_tokenizer(const model::Model& model);
 
 /// Reads files, prompts and ids. Throws kUsage naming the flag: nothing given, nothing left, an
 /// unreadable file, ids that are no numbers or outside 0..vocabulary-1.
-Inputs read_inputs(const InputOptions& options, const text::Tokenizer* tokenizer, int64_t vocabulary);
+Inputs read_inputs(const InputOptions& options, const text::Tokenizer* tokenizer,
+                   int64_t vocabulary);
 
 text::BosRule parse_bos(const std::string& word);
 
 /// "0-3,7" below `layers`; empty text: all of them. Throws kUsage.
 std::set<int> parse_layers(const std::string& text, int layers);
 /// "L5H3,L6H0-3": per layer the heads; empty text: nullopt.
-std::optional<std::set<std::pair<int, int>>> parse_heads(const std::string& text, int layers, int heads);
+std::optional<std::set<std::pair<int, int>>> parse_heads(const std::string& text, int layers,
+                                                         int heads);
 
 }  // namespace sinkscope::app

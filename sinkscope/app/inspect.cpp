@@ -56,9 +56,9 @@ std::vector<BadNumbers> count_all(const io::TensorSource& source) {
 
 /// What is known of the file, whether or not it can be measured.
 struct Opened {
-  std::unique_ptr<model::Model> model;               ///< null when it cannot be measured
-  std::string reason;                                ///< why not
-  std::shared_ptr<const io::TensorSource> own;       ///< without a model
+  std::unique_ptr<model::Model> model;          ///< null when it cannot be measured
+  std::string reason;                           ///< why not
+  std::shared_ptr<const io::TensorSource> own;  ///< without a model
   const io::TensorSource* source = nullptr;
   const io::GgufFile* gguf = nullptr;
   std::string family;
@@ -161,12 +161,14 @@ void write_table(const ordered_json& document, std::ostream& out) {
   for (const char* part : {"model", "tokenizer", "memory"}) {
     out << part << "\n";
     if (document[part].is_null()) out << "  none in these files\n";
-    for (const auto& [key, value] : document[part].items()) out << fmt::format("  {:<12} {}\n", key, text_of(value));
+    for (const auto& [key, value] : document[part].items())
+      out << fmt::format("  {:<12} {}\n", key, text_of(value));
   }
   const ordered_json& tensors = document["tensors"];
   out << (tensors.empty() ? "no tensors\n" : fmt::format("tensors ({})\n", tensors.size()));
   for (const ordered_json& t : tensors) {
-    out << fmt::format("  {:<48} {:<8} {:<18} {:>14}", t["name"].get<std::string>(), t["dtype"].get<std::string>(),
+    out << fmt::format("  {:<48} {:<8} {:<18} {:>14}", t["name"].get<std::string>(),
+                       t["dtype"].get<std::string>(),
                        fmt::format("[{}]", fmt::join(t["shape"].get<std::vector<int64_t>>(), ", ")),
                        grouped(t["bytes"].get<int64_t>()));
     if (!t["first_bad"].is_null()) {

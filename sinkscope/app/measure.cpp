@@ -77,7 +77,8 @@ void Measure::on_activation(const forward::Activation& activation) {
         const auto after = static_cast<size_t>(s.first_position + r + 1);
         if (after < ids.size()) next[static_cast<size_t>(r)] = ids[after];
       }
-      loss_[static_cast<size_t>(s.stream)].add(activation.rows.narrow(0, s.first_row, s.rows), next);
+      loss_[static_cast<size_t>(s.stream)].add(activation.rows.narrow(0, s.first_row, s.rows),
+                                               next);
     }
     return;
   }
@@ -101,7 +102,8 @@ void Measure::on_activation(const forward::Activation& activation) {
       if (activation.tap == Tap::kNorm1) {
         similarity_[stream].add(rows, s.rows);
       } else {
-        embedding_[stream] = stats::residual_values(rows, s.rows, width, options_.thresholds.massive_abs);
+        embedding_[stream] =
+            stats::residual_values(rows, s.rows, width, options_.thresholds.massive_abs);
       }
     }
   });
@@ -128,7 +130,8 @@ void Measure::judge(const Layer& layer, const forward::LayerState& state, int64_
   }
   for (int h = 0; h < static_cast<int>(spec_.heads); ++h) {
     stats::HeadValues head;
-    head.qk_top_share = layer.qk_top_share.empty() ? kNoData : layer.qk_top_share[static_cast<size_t>(h)];
+    head.qk_top_share =
+        layer.qk_top_share.empty() ? kNoData : layer.qk_top_share[static_cast<size_t>(h)];
     if (head_chosen(state.layer, h)) {
       head.attention = &layer.attention[s][static_cast<size_t>(h)].value();
       head.norms = &layer.norms[s][static_cast<size_t>(h)];
@@ -141,14 +144,16 @@ void Measure::judge(const Layer& layer, const forward::LayerState& state, int64_
     input.heads.push_back(std::move(head));
   }
   for (const diagnostics::Diagnostic* diagnostic : options_.diagnostics) {
-    if (diagnostic->measure_layer) diagnostic->measure_layer(input, options_.thresholds, records_[s]);
+    if (diagnostic->measure_layer)
+      diagnostic->measure_layer(input, options_.thresholds, records_[s]);
   }
 }
 
 void Measure::add_curves(const Layer& layer, int index) {
   store::Curve& curve = curves_[static_cast<size_t>(index)];
   for (const store::SequenceInfo* sequence : sequences_) {
-    curve.positions = std::max<int64_t>(curve.positions, static_cast<int64_t>(sequence->ids.size()));
+    curve.positions =
+        std::max<int64_t>(curve.positions, static_cast<int64_t>(sequence->ids.size()));
   }
   const auto positions = static_cast<size_t>(curve.positions);
   curve.mass.assign(static_cast<size_t>(spec_.heads) * positions, 0);
@@ -218,7 +223,8 @@ void Measure::finish() {
     input.loss_sum = loss_[s].tokens() > 0 ? loss_[s].sum() : kNoData;
     input.loss_tokens = loss_[s].tokens();
     for (const diagnostics::Diagnostic* diagnostic : options_.diagnostics) {
-      if (diagnostic->measure_sequence) diagnostic->measure_sequence(input, options_.thresholds, records_[s]);
+      if (diagnostic->measure_sequence)
+        diagnostic->measure_sequence(input, options_.thresholds, records_[s]);
     }
   }
 }

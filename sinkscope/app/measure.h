@@ -19,8 +19,8 @@ namespace sinkscope::app {
 struct MeasureOptions {
   std::vector<const diagnostics::Diagnostic*> diagnostics;
   diagnostics::Thresholds thresholds;
-  std::set<int> layers;                                  ///< layers to measure
-  std::optional<std::set<std::pair<int, int>>> heads;    ///< (layer, head); none: all
+  std::set<int> layers;                                ///< layers to measure
+  std::optional<std::set<std::pair<int, int>>> heads;  ///< (layer, head); none: all
 };
 
 /// Joins forward, stats and diagnostics: listens to a pass over a batch of streams and leaves one
@@ -53,9 +53,9 @@ class Measure : public forward::Observer {
   std::span<const store::SequenceInfo* const> sequences_;
   std::vector<diagnostics::Record> records_;
   std::vector<store::Curve> curves_;
-  std::vector<stats::ResidualValues> embedding_;   // by stream
-  std::vector<stats::Similarity> similarity_;      // by stream, of the layer in progress
-  std::vector<stats::NextTokenLoss> loss_;         // by stream
+  std::vector<stats::ResidualValues> embedding_;        // by stream
+  std::vector<stats::Similarity> similarity_;           // by stream, of the layer in progress
+  std::vector<stats::NextTokenLoss> loss_;              // by stream
   std::vector<double> attn_out_first_, mlp_out_first_;  // by stream, of the layer in progress
 };
 

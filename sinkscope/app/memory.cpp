@@ -20,7 +20,8 @@ int64_t available_memory() {
     if (key == "MemAvailable:") available = kilobytes * 1024;
   }
   int64_t limit = 0, used = 0;
-  if (std::ifstream("/sys/fs/cgroup/memory.max") >> limit && std::ifstream("/sys/fs/cgroup/memory.current") >> used) {
+  if (std::ifstream("/sys/fs/cgroup/memory.max") >> limit &&
+      std::ifstream("/sys/fs/cgroup/memory.current") >> used) {
     available = std::min(available, std::max<int64_t>(0, limit - used));
   }
   return available;
@@ -39,20 +40,24 @@ std::string bytes_text(int64_t bytes) {
 }
 
 std::string grouped(int64_t number) {
-  std::string digits = std::to_string(number);
-  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > (number < 0 ? 1 : 0); at -= 3) {
-    digits.insert(static_cast<size_t>(at), ",");
+  const std::string digits = std::to_string(number);
+  std::string text;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    const bool after_digit = i > 0 && digits[i - 1] != '-';
+    if (after_digit && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
   }
-  return digits;
+  return text;
 }
 
 void check_memory(int64_t planned, int64_t limit) {
   const int64_t allowed = limit > 0 ? limit : available_memory();
   if (planned <= allowed) return;
-  throw Error(ErrorKind::kTooLarge, "plan memory",
-              fmt::format("{} bytes ({}) are needed, {} {}", grouped(planned), bytes_text(planned),
-                          limit > 0 ? "--max-memory allows" : "the machine has free", grouped(allowed)),
-              "fewer tokens at once (--batch-tokens, --seq-len) need less; --max-memory sets the limit");
+  throw Error(
+      ErrorKind::kTooLarge, "plan memory",
+      fmt::format("{} bytes ({}) are needed, {} {}", grouped(planned), bytes_text(planned),
+                  limit > 0 ? "--max-memory allows" : "the machine has free", grouped(allowed)),
+      "fewer tokens at once (--batch-tokens, --seq-len) need less; --max-memory sets the limit");
 }
 
 }  // namespace sinkscope::app

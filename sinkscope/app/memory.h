@@ -5,7 +5,8 @@
 
 namespace sinkscope::app {
 
-int64_t available_memory();  ///< bytes that new processes could get now (MemAvailable), cgroup limit included
+int64_t available_memory();  ///< bytes that new processes could get now (MemAvailable), cgroup
+                             ///< limit included
 double peak_rss_mb();        ///< of this process so far
 
 /// "1.2 GB", "350 MB".

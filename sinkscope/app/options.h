@@ -15,11 +15,12 @@ namespace sinkscope::app {
 struct InputOptions {
   std::vector<std::string> files;    ///< cut into sequences of seq_len tokens
   std::vector<std::string> prompts;  ///< each one sequence, as long as it is
-  std::vector<std::string> tokens;   ///< inline ids "1,2,3" or a JSON file of id lists; run as they are
+  std::vector<std::string>
+      tokens;  ///< inline ids "1,2,3" or a JSON file of id lists; run as they are
   int64_t seq_len = 64;
-  int64_t max_seqs = 64;             ///< more sequences: narrower intervals, proportionally longer
+  int64_t max_seqs = 64;  ///< more sequences: narrower intervals, proportionally longer
   std::string bos = "auto";
-  uint64_t seed = 0;                 ///< chooses the sequences where a file has more than max_seqs
+  uint64_t seed = 0;  ///< chooses the sequences where a file has more than max_seqs
 };
 
 struct ScanOptions {
@@ -30,12 +31,13 @@ struct ScanOptions {
   diagnostics::Thresholds thresholds;
   std::string dtype = "f32";
   std::string device = "cpu";
-  int threads = 0;                       ///< 0: all cores
-  int64_t batch_tokens = 4096;           ///< tokens that share one reading of the weights; more: fewer readings, more memory
-  int64_t max_memory = 0;                ///< bytes; 0: what the machine has free
-  bool beyond_context = false;           ///< run sequences longer than the model was made for
-  std::string output;                    ///< store; empty: in memory
-  std::string report;                    ///< HTML page; empty: none
+  int threads = 0;  ///< 0: all cores
+  int64_t batch_tokens =
+      4096;  ///< tokens that share one reading of the weights; more: fewer readings, more memory
+  int64_t max_memory = 0;       ///< bytes; 0: what the machine has free
+  bool beyond_context = false;  ///< run sequences longer than the model was made for
+  std::string output;           ///< store; empty: in memory
+  std::string report;           ///< HTML page; empty: none
   std::string format = "table";
   bool overwrite = false;
   bool ascii = false;
@@ -43,7 +45,7 @@ struct ScanOptions {
 
 struct InspectOptions {
   std::string model;
-  int64_t seq_len = 64;   ///< for the memory plan
+  int64_t seq_len = 64;  ///< for the memory plan
   int64_t max_seqs = 64;
   std::string format = "table";
 };

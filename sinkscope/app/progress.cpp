@@ -15,7 +15,11 @@ std::string duration(double seconds) {
 }  // namespace
 
 Progress::Progress(Console& console, int64_t total, int64_t tokens)
-    : console_(console), total_(total), tokens_(tokens), start_(std::chrono::steady_clock::now()), last_(start_) {}
+    : console_(console),
+      total_(total),
+      tokens_(tokens),
+      start_(std::chrono::steady_clock::now()),
+      last_(start_) {}
 
 Progress::~Progress() {
   // Leaves the line free for what follows.
@@ -29,7 +33,8 @@ void Progress::update(int64_t done) {
   const double interval = console_.err_is_terminal ? 0.1 : 10;
   if (since.count() < interval) return;
   last_ = now;
-  write(static_cast<double>(done) / static_cast<double>(total_), all.count(), !console_.err_is_terminal);
+  write(static_cast<double>(done) / static_cast<double>(total_), all.count(),
+        !console_.err_is_terminal);
 }
 
 void Progress::write(double share, double seconds, bool newline) {
@@ -38,8 +43,9 @@ void Progress::write(double share, double seconds, bool newline) {
   std::string bar;
   for (int i = 0; i < kCells; ++i) bar += i < full ? '#' : '.';
   const double rate = share * static_cast<double>(tokens_) / seconds;
-  const std::string line = fmt::format("[{}] {:3.0f} %  {:.0f} tokens/s  {} left", bar, share * 100, rate,
-                                       share > 0 ? duration(seconds * (1 - share) / share) : "?");
+  const std::string line =
+      fmt::format("[{}] {:3.0f} %  {:.0f} tokens/s  {} left", bar, share * 100, rate,
+                  share > 0 ? duration(seconds * (1 - share) / share) : "?");
   console_.err << (newline ? "" : "\r\033[K") << line << (newline ? "\n" : "") << std::flush;
   drawn_ = true;
 }

@@ -27,9 +27,10 @@ void check_file(const std::string& flag, const std::string& file, bool overwrite
   }
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   if (!fs::is_directory(folder) || ::access(folder.c_str(), W_OK) != 0) {
-    throw Error(ErrorKind::kUsage, "write results",
-                flag + " " + file + ": the folder " + folder.string() + " is not there or not writable",
-                "make it first, or give another place");
+    throw Error(
+        ErrorKind::kUsage, "write results",
+        flag + " " + file + ": the folder " + folder.string() + " is not there or not writable",
+        "make it first, or give another place");
   }
 }
 
@@ -44,7 +45,8 @@ void check_outputs(const RenderOptions& options, const Console& console) {
     throw Error(ErrorKind::kUsage, "read flags", "--format " + f, "table, json, csv or npz");
   }
   if (f == "npz" && options.file.empty() && console.out_is_terminal) {
-    throw Error(ErrorKind::kUsage, "write results", "--format npz to a terminal", "redirect it: > run.npz");
+    throw Error(ErrorKind::kUsage, "write results", "--format npz to a terminal",
+                "redirect it: > run.npz");
   }
   check_file("--report", options.report, options.overwrite);
   check_file("--output", options.file, options.overwrite);
@@ -71,7 +73,9 @@ void write_file(const fs::path& file, const std::function<void(std::ostream&)>& 
 void render(const store::Store& store, const RenderOptions& options, Console& console) {
   const store::RunResult run = store::read_run(store);
   if (!options.report.empty()) {
-    write_file(options.report, [&](std::ostream& out) { report::write_html(store, run, report::page_bundle(), out); });
+    write_file(options.report, [&](std::ostream& out) {
+      report::write_html(store, run, report::page_bundle(), out);
+    });
   }
   const auto results = [&](std::ostream& out) {
     if (options.format == "json") {
@@ -85,7 +89,8 @@ void render(const store::Store& store, const RenderOptions& options, Console& co
       terminal.columns = console.columns, terminal.rows = console.rows;
       terminal.ascii = options.ascii;
       terminal.colour = console.colour && console.out_is_terminal && options.file.empty();
-      terminal.results = options.results, terminal.page = options.report, terminal.next = options.next;
+      terminal.results = options.results, terminal.page = options.report,
+      terminal.next = options.next;
       report::write_terminal(run, terminal, out);
     }
   };
@@ -95,7 +100,8 @@ void render(const store::Store& store, const RenderOptions& options, Console& co
   }
   write_file(options.file, results);
   if (options.format == "csv" || options.format == "npz") {
-    write_file(side_file(options.file), [&](std::ostream& out) { report::write_run_json(run, out); });
+    write_file(side_file(options.file),
+               [&](std::ostream& out) { report::write_run_json(run, out); });
   }
 }
 

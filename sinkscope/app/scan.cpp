@@ -25,13 +25,16 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr size_t kLabelledSequences = 8;  // whose tokens are shown by name in the page
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 /// A batch: sequences that share one reading of the weights.
 using Batch = std::vector<const store::SequenceInfo*>;
 
 /// Cut by the inputs alone, so that a resumed run has the same batches as an uninterrupted one.
-std::vector<Batch> cut_batches(const std::vector<store::SequenceInfo>& sequences, int64_t batch_tokens) {
+std::vector<Batch> cut_batches(const std::vector<store::SequenceInfo>& sequences,
+                               int64_t batch_tokens) {
   std::vector<Batch> batches;
   int64_t tokens = 0;
   for (const store::SequenceInfo& sequence : sequences) {
@@ -66,7 +69,8 @@ class Scan {
   store::RunIdentity identity() const;
   void open_store();
   void measure();
-  void measure_batch(forward::Runner& runner, const Batch& batch, Progress& progress, int64_t done_before);
+  void measure_batch(forward::Runner& runner, const Batch& batch, Progress& progress,
+                     int64_t done_before);
   void put_facts();
   RenderOptions render_options() const;
 
@@ -93,8 +97,9 @@ RenderOptions Scan::render_options() const {
   render.ascii = options_.ascii;
   render.overwrite = options_.overwrite;
   if (options_.report.empty()) {
-    render.next = options_.output.empty() ? "the same command with -o run.db --report report.html"
-                                          : fmt::format("sinkscope report {} --report report.html", options_.output);
+    render.next = options_.output.empty()
+                      ? "the same command with -o run.db --report report.html"
+                      : fmt::format("sinkscope report {} --report report.html", options_.output);
   }
   return render;
 }
@@ -104,28 +109,33 @@ void Scan::open() {
     throw Error(ErrorKind::kUsage, "read flags", "--dtype " + options_.dtype, "f32 or bf16");
   }
   if (options_.device != "cpu") {
-    throw Error(ErrorKind::kUnsupported, "choose the device", "--device " + options_.device, "this build runs on cpu");
+    throw Error(ErrorKind::kUnsupported, "choose the device", "--device " + options_.device,
+                "this build runs on cpu");
   }
-  if (options_.batch_tokens < 1) throw Error(ErrorKind::kUsage, "read flags", "--batch-tokens: at least 1");
+  if (options_.batch_tokens < 1)
+    throw Error(ErrorKind::kUsage, "read flags", "--batch-tokens: at least 1");
   check_outputs(render_options(), console_);
   diagnostics::check_thresholds(options_.thresholds);
   measure_.diagnostics = diagnostics::select_diagnostics(options_.diagnostics);
   measure_.thresholds = options_.thresholds;
   model_ = model::Model::open(options_.model);
-  model_hash_ = std::async(std::launch::async, [files = model_->source().files()] { return sha256_files(files); });
+  model_hash_ = std::async(std::launch::async,
+                           [files = model_->source().files()] { return sha256_files(files); });
   tokenizer_ = open_tokenizer(*model_);
   const model::ModelSpec& spec = model_->spec();
   inputs_ = read_inputs(options_.inputs, tokenizer_.get(), spec.vocabulary);
   for (const std::string& note : model_->notes()) inputs_.warnings.push_back(note);
   measure_.layers = parse_layers(options_.layers, static_cast<int>(spec.layers));
-  measure_.heads = parse_heads(options_.heads, static_cast<int>(spec.layers), static_cast<int>(spec.heads));
+  measure_.heads =
+      parse_heads(options_.heads, static_cast<int>(spec.layers), static_cast<int>(spec.heads));
   check_context();
 }
 
 void Scan::check_context() {
   const int64_t context = model_->spec().context, length = longest(inputs_.sequences);
   if (context == 0 || length <= context) return;
-  const std::string seen = fmt::format("a sequence of {} tokens; the model was made for {}", length, context);
+  const std::string seen =
+      fmt::format("a sequence of {} tokens; the model was made for {}", length, context);
   if (!options_.beyond_context) {
     throw Error(ErrorKind::kUsage, "read inputs", seen,
                 "use a shorter --seq-len, or --beyond-context to run it all the same");
@@ -140,7 +150,8 @@ void Scan::plan() {
   const forward::Runner runner(*model_, run);
   for (const Batch& batch : batches_) {
     std::vector<int64_t> lengths;
-    for (const store::SequenceInfo* s : batch) lengths.push_back(static_cast<int64_t>(s->ids.size()));
+    for (const store::SequenceInfo* s : batch)
+      lengths.push_back(static_cast<int64_t>(s->ids.size()));
     planned_bytes_ = std::max(planned_bytes_, runner.planned_bytes(lengths));
   }
   check_memory(planned_bytes_, options_.max_memory);
@@ -152,21 +163,23 @@ void Scan::announce() const {
   const auto& first = inputs_.sequences.front().ids;
   std::vector<std::string> shown;
   for (size_t i = 0; i < std::min<size_t>(first.size(), 6); ++i) {
-    shown.push_back(tokenizer_ ? fmt::format("{} {}", first[i], text::token_label(*tokenizer_, first[i]))
-                               : std::to_string(first[i]));
+    shown.push_back(tokenizer_
+                        ? fmt::format("{} {}", first[i], text::token_label(*tokenizer_, first[i]))
+                        : std::to_string(first[i]));
   }
   err << fmt::format("model    {}  {}\n", model_->path().string(), model_->spec().text());
   err << fmt::format("inputs   {} of {} sequences, {} tokens in all, longest {}; --bos {}\n",
-                     inputs_.sequences.size(), inputs_.available,
-                     grouped([&] {
+                     inputs_.sequences.size(), inputs_.available, grouped([&] {
                        int64_t sum = 0;
-                       for (const auto& s : inputs_.sequences) sum += static_cast<int64_t>(s.ids.size());
+                       for (const auto& s : inputs_.sequences)
+                         sum += static_cast<int64_t>(s.ids.size());
                        return sum;
                      }()),
                      longest(inputs_.sequences), options_.inputs.bos);
-  err << fmt::format("first    {}{}\n", fmt::join(shown, " | "), first.size() > shown.size() ? " ..." : "");
-  err << fmt::format("memory   {} planned, {} free; {} reading(s) of the weights\n", bytes_text(planned_bytes_),
-                     bytes_text(available_memory()), batches_.size());
+  err << fmt::format("first    {}{}\n", fmt::join(shown, " | "),
+                     first.size() > shown.size() ? " ..." : "");
+  err << fmt::format("memory   {} planned, {} free; {} reading(s) of the weights\n",
+                     bytes_text(planned_bytes_), bytes_text(available_memory()), batches_.size());
   for (const std::string& warning : inputs_.warnings) err << "warning  " << warning << "\n";
 }
 
@@ -179,14 +192,17 @@ store::RunIdentity Scan::identity() const {
   identity.inputs_sha256 = inputs_.sha256;
   identity.sequences = static_cast<int64_t>(inputs_.sequences.size());
   // Ids and prompts are run as long as they are.
-  identity.seq_len = options_.inputs.files.empty() ? longest(inputs_.sequences) : options_.inputs.seq_len;
+  identity.seq_len =
+      options_.inputs.files.empty() ? longest(inputs_.sequences) : options_.inputs.seq_len;
   identity.bos = options_.inputs.bos;
   identity.layers = options_.layers;
   identity.heads = options_.heads;
-  for (const diagnostics::Diagnostic* d : measure_.diagnostics) identity.diagnostics.emplace_back(d->name);
+  for (const diagnostics::Diagnostic* d : measure_.diagnostics)
+    identity.diagnostics.emplace_back(d->name);
   identity.seed = options_.inputs.seed;
   identity.thresholds = options_.thresholds;
-  identity.thresholds.min_queries = diagnostics::effective_min_queries(identity.seq_len, options_.thresholds);
+  identity.thresholds.min_queries =
+      diagnostics::effective_min_queries(identity.seq_len, options_.thresholds);
   return identity;
 }
 
@@ -197,7 +213,8 @@ void Scan::open_store() {
     store_ = store::Store::in_memory();
     store_->set_identity(store::to_facts(identity));
   } else {
-    store_ = store::Store::open_or_create(options_.output, store::to_facts(identity), options_.overwrite);
+    store_ = store::Store::open_or_create(options_.output, store::to_facts(identity),
+                                          options_.overwrite);
   }
   std::vector<diagnostics::MetricInfo> metrics;
   for (const diagnostics::Diagnostic* d : measure_.diagnostics) {
@@ -206,7 +223,8 @@ void Scan::open_store() {
   store_->put_metrics(metrics);
 }
 
-void Scan::measure_batch(forward::Runner& runner, const Batch& batch, Progress& progress, int64_t done_before) {
+void Scan::measure_batch(forward::Runner& runner, const Batch& batch, Progress& progress,
+                         int64_t done_before) {
   std::vector<forward::Stream> streams;
   for (const store::SequenceInfo* s : batch) streams.push_back({s->ids});
   Measure measure(model_->spec(), measure_, batch);
@@ -257,10 +275,11 @@ void Scan::measure() {
     } catch (const Error& error) {
       if (error.kind != ErrorKind::kInterrupted) throw;
       throw Error(ErrorKind::kInterrupted, "scan",
-                  fmt::format("interrupted; {} of {} sequences are finished", store_->finished().size(),
-                              inputs_.sequences.size()),
+                  fmt::format("interrupted; {} of {} sequences are finished",
+                              store_->finished().size(), inputs_.sequences.size()),
                   options_.output.empty() ? "nothing is kept without -o run.db"
-                                          : "they are kept in " + options_.output + "; the same command goes on from there");
+                                          : "they are kept in " + options_.output +
+                                                "; the same command goes on from there");
     }
     done += batch_tokens;
   }
@@ -272,7 +291,8 @@ void Scan::measure() {
 void Scan::put_facts() {
   const model::ModelSpec& spec = model_->spec();
   // A run that had nothing left to do keeps the timing of the one that did the work.
-  store::RunFacts facts = measured_tokens_ == 0 ? store::read_facts(store_->facts()) : store::RunFacts{};
+  store::RunFacts facts =
+      measured_tokens_ == 0 ? store::read_facts(store_->facts()) : store::RunFacts{};
   facts.tool_version = kVersion, facts.tool_git = kGitRevision;
   facts.model_path = model_->path().string();
   facts.model_format = model_->format();
@@ -284,12 +304,14 @@ void Scan::put_facts() {
   facts.skipped = inputs_.skipped;
   if (tokenizer_) facts.bos_id = tokenizer_->bos_id();
   const auto& first = inputs_.sequences.front().ids;
-  facts.first_tokens.assign(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(first.size(), 8)));
+  facts.first_tokens.assign(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(
+                                                               std::min<size_t>(first.size(), 8)));
   facts.labels.clear();
   for (size_t s = 0; s < std::min(kLabelledSequences, inputs_.sequences.size()); ++s) {
     facts.labels.emplace_back();
     for (const int32_t id : inputs_.sequences[s].ids) {
-      facts.labels.back().push_back(tokenizer_ ? text::token_label(*tokenizer_, id) : std::to_string(id));
+      facts.labels.back().push_back(tokenizer_ ? text::token_label(*tokenizer_, id)
+                                               : std::to_string(id));
     }
   }
   facts.warnings = inputs_.warnings;

@@ -35,7 +35,8 @@ struct PlantedRun {
 PlantedRun run_planted(const PlantedHead& head, double event_mass) {
   const int64_t tokens = head.tokens, width = std::max(head.tokens, head.width);
   PlantedRun run;
-  at::Tensor q = at::zeros({tokens, width}), k = at::zeros({tokens, width}), v = at::zeros({tokens, width});
+  at::Tensor q = at::zeros({tokens, width}), k = at::zeros({tokens, width}),
+             v = at::zeros({tokens, width});
   auto query = q.accessor<float, 2>();
   auto value = v.accessor<float, 2>();
   for (int64_t i = 0; i < tokens; ++i) {
@@ -44,7 +45,8 @@ PlantedRun run_planted(const PlantedHead& head, double event_mass) {
       const double a = head.attention[static_cast<size_t>(i * tokens + j)];
       query[i][j] = static_cast<float>(a > 0 ? std::log(a) : -100);
     }
-    for (int64_t c = 0; c < head.width; ++c) value[i][c] = static_cast<float>(head.values[static_cast<size_t>(i * head.width + c)]);
+    for (int64_t c = 0; c < head.width; ++c)
+      value[i][c] = static_cast<float>(head.values[static_cast<size_t>(i * head.width + c)]);
   }
   run.context = at::empty({tokens, width});
   run.values = v.unsqueeze(1);
@@ -88,7 +90,8 @@ store::RunResult measure_planted(const PlantedHead& head) {
     diagnostic.measure_layer(input, thresholds, record);
     store->put_metrics(diagnostic.metrics);
   }
-  store::SequenceInfo sequence{0, head.name, 0, std::vector<int32_t>(static_cast<size_t>(head.tokens))};
+  store::SequenceInfo sequence{0, head.name, 0,
+                               std::vector<int32_t>(static_cast<size_t>(head.tokens))};
   const store::Store::Finished finished{&sequence, &record};
   store->put_batch({&finished, 1}, {});
   store::RunFacts facts;
@@ -104,9 +107,11 @@ int selftest(const SelftestOptions& options, Console& console) {
   int failed = 0;
   for (const PlantedHead& head : diagnostics::planted_heads()) {
     const store::RunResult run = measure_planted(head);
-    const auto found = static_cast<diagnostics::HeadClass>(static_cast<int>(run.head("class", 0, 0)));
+    const auto found =
+        static_cast<diagnostics::HeadClass>(static_cast<int>(run.head("class", 0, 0)));
     const bool sink = run.head("sink", 0, 0) > 0.5, short_input = run.head("too_short", 0, 0) > 0.5;
-    const bool sink_right = head.expected_sink ? !short_input && sink == *head.expected_sink : short_input;
+    const bool sink_right =
+        head.expected_sink ? !short_input && sink == *head.expected_sink : short_input;
     const bool right = found == head.expected_class && sink_right;
     failed += !right;
     rows.push_back({{"head", head.name},
@@ -118,16 +123,20 @@ int selftest(const SelftestOptions& options, Console& console) {
                     {"right", right}});
   }
   if (options.format == "json") {
-    report::write_document({{"schema", "sinkscope.selftest/1"}, {"heads", rows}, {"failed", failed}}, console.out);
+    report::write_document(
+        {{"schema", "sinkscope.selftest/1"}, {"heads", rows}, {"failed", failed}}, console.out);
   } else {
-    const auto number = [](double x) { return std::isnan(x) ? std::string("-") : fmt::format("{:.4f}", x); };
-    console.out << fmt::format("{:<34} {:<10} {:<10} {:>8} {:>10} {:>12}\n", "planted head", "expected", "found",
-                               "alpha", "ratio_out", "stable rank");
+    const auto number = [](double x) {
+      return std::isnan(x) ? std::string("-") : fmt::format("{:.4f}", x);
+    };
+    console.out << fmt::format("{:<34} {:<10} {:<10} {:>8} {:>10} {:>12}\n", "planted head",
+                               "expected", "found", "alpha", "ratio_out", "stable rank");
     for (const ordered_json& row : rows) {
-      console.out << fmt::format("{:<34} {:<10} {:<10} {:>8} {:>10} {:>12}  {}\n", row["head"].get<std::string>(),
-                                 row["expected"].get<std::string>(), row["found"].get<std::string>(),
-                                 number(row["alpha"].get<double>()), number(row["ratio_out"].get<double>()),
-                                 number(row["stable_rank"].get<double>()), row["right"].get<bool>() ? "ok" : "WRONG");
+      console.out << fmt::format(
+          "{:<34} {:<10} {:<10} {:>8} {:>10} {:>12}  {}\n", row["head"].get<std::string>(),
+          row["expected"].get<std::string>(), row["found"].get<std::string>(),
+          number(row["alpha"].get<double>()), number(row["ratio_out"].get<double>()),
+          number(row["stable_rank"].get<double>()), row["right"].get<bool>() ? "ok" : "WRONG");
     }
     console.out << fmt::format("\n{} planted heads, {} wrong\n", rows.size(), failed);
   }

@@ -23,7 +23,8 @@ using nlohmann::ordered_json;
 constexpr int64_t kVerifyTokens = 48;  // when no input is given
 constexpr const char* kAlphaName = "alpha";
 
-/// Largest difference over the layers of one kind of tap, absolute and relative to its largest value.
+/// Largest difference over the layers of one kind of tap, absolute and relative to its largest
+/// value.
 struct Difference {
   double absolute = 0, relative = 0;
   std::string worst;
@@ -63,12 +64,13 @@ std::vector<int32_t> verify_ids(const VerifyOptions& options, const model::Model
   std::mt19937_64 random(in.seed);
   const int64_t context = model.spec().context > 0 ? model.spec().context : kVerifyTokens;
   std::vector<int32_t> ids(static_cast<size_t>(std::min(kVerifyTokens, context)));
-  for (int32_t& id : ids) id = static_cast<int32_t>(random() % static_cast<uint64_t>(model.spec().vocabulary));
+  for (int32_t& id : ids)
+    id = static_cast<int32_t>(random() % static_cast<uint64_t>(model.spec().vocabulary));
   return ids;
 }
 
-ordered_json compare(const forward::Taps& fast, const forward::Taps& reference, const forward::Taps& single,
-                     bool bfloat16, bool& all_hold) {
+ordered_json compare(const forward::Taps& fast, const forward::Taps& reference,
+                     const forward::Taps& single, bool bfloat16, bool& all_hold) {
   std::map<std::string, Difference> fast_diff, floor_diff;
   for (const auto& [name, tensor] : reference) {
     const std::string kind = kind_of(name);
@@ -81,24 +83,31 @@ ordered_json compare(const forward::Taps& fast, const forward::Taps& reference, 
     const double limit = limit_of(kind, bfloat16, floor);
     const bool holds = (kind == kAlphaName ? diff.absolute : diff.relative) <= limit;
     all_hold = all_hold && holds;
-    rows.push_back({{"tap", kind}, {"max_difference", diff.absolute}, {"relative", diff.relative},
-                    {"noise_floor", floor}, {"limit", limit}, {"holds", holds}, {"worst", diff.worst}});
+    rows.push_back({{"tap", kind},
+                    {"max_difference", diff.absolute},
+                    {"relative", diff.relative},
+                    {"noise_floor", floor},
+                    {"limit", limit},
+                    {"holds", holds},
+                    {"worst", diff.worst}});
   }
   return rows;
 }
 
 void write_table(const ordered_json& document, std::ostream& out) {
-  out << fmt::format("{:<12} {:>14} {:>12} {:>12} {:>10}   worst at\n", "tap", "max difference", "relative",
-                     "noise floor", "limit");
+  out << fmt::format("{:<12} {:>14} {:>12} {:>12} {:>10}   worst at\n", "tap", "max difference",
+                     "relative", "noise floor", "limit");
   for (const ordered_json& row : document["taps"]) {
-    out << fmt::format("{:<12} {:>14.2e} {:>12.2e} {:>12.2e} {:>10.0e} {} {}\n", row["tap"].get<std::string>(),
-                       row["max_difference"].get<double>(), row["relative"].get<double>(),
-                       row["noise_floor"].get<double>(), row["limit"].get<double>(),
-                       row["holds"].get<bool>() ? "ok  " : "FAIL", row["worst"].get<std::string>());
+    out << fmt::format("{:<12} {:>14.2e} {:>12.2e} {:>12.2e} {:>10.0e} {} {}\n",
+                       row["tap"].get<std::string>(), row["max_difference"].get<double>(),
+                       row["relative"].get<double>(), row["noise_floor"].get<double>(),
+                       row["limit"].get<double>(), row["holds"].get<bool>() ? "ok  " : "FAIL",
+                       row["worst"].get<std::string>());
   }
-  out << fmt::format("\n{} tokens, {} against float64; noise floor: the same reference code in float32.\n{}\n",
-                     document["tokens"].get<int64_t>(), document["dtype"].get<std::string>(),
-                     document["holds"].get<bool>() ? "verified" : "NOT verified");
+  out << fmt::format(
+      "\n{} tokens, {} against float64; noise floor: the same reference code in float32.\n{}\n",
+      document["tokens"].get<int64_t>(), document["dtype"].get<std::string>(),
+      document["holds"].get<bool>() ? "verified" : "NOT verified");
 }
 
 }  // namespace
@@ -118,7 +127,8 @@ int verify(const VerifyOptions& options, Console& console) {
   forward::Taps reference = forward::run_reference(*model, ids, at::kDouble);
   forward::Taps single = forward::run_reference(*model, ids, at::kFloat);
   for (int layer = 0; layer < layers; ++layer) {
-    const std::string pattern = forward::tap_name(Tap::kPattern, layer), name = fmt::format("blocks.{}.{}", layer, kAlphaName);
+    const std::string pattern = forward::tap_name(Tap::kPattern, layer),
+                      name = fmt::format("blocks.{}.{}", layer, kAlphaName);
     fast[name] = recorder.alpha(0, layer);
     reference[name] = forward::alpha_of_pattern(reference.at(pattern));
     single[name] = forward::alpha_of_pattern(single.at(pattern));

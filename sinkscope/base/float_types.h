@@ -9,7 +9,8 @@ namespace sinkscope {
 inline float half_to_float(uint16_t h) {
   const uint32_t sign = static_cast<uint32_t>(h & 0x8000u) << 16;
   const uint32_t magnitude = h & 0x7FFFu;
-  if (magnitude >= 0x7C00u) return std::bit_cast<float>(sign | 0x7F800000u | (magnitude & 0x3FFu) << 13);
+  if (magnitude >= 0x7C00u)
+    return std::bit_cast<float>(sign | 0x7F800000u | (magnitude & 0x3FFu) << 13);
   // A subnormal half is an integer count of 2^-24; the product is exact in float.
   if (magnitude < 0x0400u) {
     const float value = static_cast<float>(magnitude) * 0x1p-24f;

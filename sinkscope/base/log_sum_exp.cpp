@@ -31,7 +31,8 @@ double LogSumExp(const float* x, int64_t count) {
   for (int64_t part = 0; part < count; part += kPart) {
     const int64_t end = std::min(count, part + kPart);
     auto sum = hn::Zero(d);
-    for (i = part; i + lanes <= end; i += lanes) sum = hn::Add(sum, hn::Exp(d, hn::Sub(hn::LoadU(d, x + i), shift)));
+    for (i = part; i + lanes <= end; i += lanes)
+      sum = hn::Add(sum, hn::Exp(d, hn::Sub(hn::LoadU(d, x + i), shift)));
     total += hn::GetLane(hn::SumOfLanes(d, sum));
     for (; i < end; ++i) total += std::exp(x[i] - top);
   }
@@ -46,7 +47,9 @@ namespace sinkscope {
 
 HWY_EXPORT(LogSumExp);
 
-double log_sum_exp(const float* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(LogSumExp)(x, count); }
+double log_sum_exp(const float* x, int64_t count) {
+  return HWY_DYNAMIC_DISPATCH(LogSumExp)(x, count);
+}
 
 }  // namespace sinkscope
 #endif

@@ -13,7 +13,9 @@ namespace {
 
 class Hash {
  public:
-  Hash() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) { EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr); }
+  Hash() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
+    EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr);
+  }
   void add(const void* data, size_t size) { EVP_DigestUpdate(context_.get(), data, size); }
   std::string digest() {
     unsigned char bytes[EVP_MAX_MD_SIZE];

@@ -5,7 +5,8 @@ namespace sinkscope::cli {
 
 void add_report(CLI::App& app, Action& action) {
   auto options = std::make_shared<app::ReportOptions>();
-  CLI::App& command = *app.add_subcommand("report", "show a stored run: terminal map, HTML page, JSON, CSV, npz");
+  CLI::App& command =
+      *app.add_subcommand("report", "show a stored run: terminal map, HTML page, JSON, CSV, npz");
   command.add_option("STORE", options->store, "store written by scan -o")->required();
   command.add_option("--report", options->report, "write the HTML page to this file");
   add_format_flag(command, options->format, {"table", "json", "csv", "npz"});

@@ -6,7 +6,9 @@ namespace {
 
 void add_threshold_flags(CLI::App& command, diagnostics::Thresholds& t) {
   const auto flag = [&](const char* name, auto& value, const char* help) {
-    command.add_option(name, value, help)->capture_default_str()->group("Thresholds (docs/diagnostics)");
+    command.add_option(name, value, help)
+        ->capture_default_str()
+        ->group("Thresholds (docs/diagnostics)");
   };
   flag("--epsilon", t.epsilon, "a key with alpha above this is a sink");
   flag("--min-queries", t.min_queries, "a key seen by fewer queries is not judged");
@@ -24,23 +26,36 @@ void add_threshold_flags(CLI::App& command, diagnostics::Thresholds& t) {
 
 void add_scan(CLI::App& app, Action& action) {
   auto options = std::make_shared<app::ScanOptions>();
-  CLI::App& command = *app.add_subcommand("scan", "measure every head of a model: sinks, what they do, norms, massive activations");
-  command.add_option("MODEL", options->model, ".gguf file, directory with config.json and safetensors, or cached hub id")->required();
+  CLI::App& command = *app.add_subcommand(
+      "scan", "measure every head of a model: sinks, what they do, norms, massive activations");
+  command
+      .add_option("MODEL", options->model,
+                  ".gguf file, directory with config.json and safetensors, or cached hub id")
+      ->required();
   add_input_flags(command, options->inputs);
   command.add_option("--layers", options->layers, "layers to measure, such as 0-3,7; default all");
-  command.add_option("--heads", options->heads, "heads to measure, such as L5H3,L6H0-3; default all");
-  command.add_option("--diag", options->diagnostics, "further diagnostics by name, or all")->delimiter(',');
+  command.add_option("--heads", options->heads,
+                     "heads to measure, such as L5H3,L6H0-3; default all");
+  command.add_option("--diag", options->diagnostics, "further diagnostics by name, or all")
+      ->delimiter(',');
   command.add_option("--dtype", options->dtype, "arithmetic of the linear layers: f32, bf16")
       ->check(CLI::IsMember({"f32", "bf16"}))
       ->capture_default_str();
   command.add_option("--device", options->device, "where to run")->capture_default_str();
   add_thread_flag(command, options->threads);
-  command.add_option("--batch-tokens", options->batch_tokens, "tokens that share one reading of the weights")->capture_default_str();
-  command.add_option("--max-memory", options->max_memory, "bytes (k, m, g understood) above which a run is refused; 0: what is free")
+  command
+      .add_option("--batch-tokens", options->batch_tokens,
+                  "tokens that share one reading of the weights")
+      ->capture_default_str();
+  command
+      .add_option("--max-memory", options->max_memory,
+                  "bytes (k, m, g understood) above which a run is refused; 0: what is free")
       ->transform(CLI::AsSizeValue(false))
       ->capture_default_str();
-  command.add_flag("--beyond-context", options->beyond_context, "run sequences longer than the model was made for");
-  command.add_option("-o,--output", options->output, "store of the run; the same command again resumes it");
+  command.add_flag("--beyond-context", options->beyond_context,
+                   "run sequences longer than the model was made for");
+  command.add_option("-o,--output", options->output,
+                     "store of the run; the same command again resumes it");
   command.add_option("--report", options->report, "write the HTML page to this file");
   add_format_flag(command, options->format, {"table", "json", "csv", "npz"});
   command.add_flag("--overwrite", options->overwrite, "replace existing results");

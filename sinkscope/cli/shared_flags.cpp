@@ -3,19 +3,32 @@
 namespace sinkscope::cli {
 
 void add_input_flags(CLI::App& command, app::InputOptions& inputs) {
-  command.add_option("-f,--file", inputs.files, "text file, cut into sequences of --seq-len tokens; may be repeated")
+  command
+      .add_option("-f,--file", inputs.files,
+                  "text file, cut into sequences of --seq-len tokens; may be repeated")
       ->allow_extra_args(false);
-  command.add_option("-p,--prompt", inputs.prompts, "a text, one sequence as long as it is; may be repeated")
+  command
+      .add_option("-p,--prompt", inputs.prompts,
+                  "a text, one sequence as long as it is; may be repeated")
       ->allow_extra_args(false);
-  command.add_option("--tokens", inputs.tokens, "ids such as 1,15043,3186 or a JSON file of id lists, run as they are")
+  command
+      .add_option("--tokens", inputs.tokens,
+                  "ids such as 1,15043,3186 or a JSON file of id lists, run as they are")
       ->allow_extra_args(false);
-  command.add_option("--seq-len", inputs.seq_len, "tokens per sequence of a file; shorter files are skipped and counted")
+  command
+      .add_option("--seq-len", inputs.seq_len,
+                  "tokens per sequence of a file; shorter files are skipped and counted")
       ->capture_default_str();
-  command.add_option("--max-seqs", inputs.max_seqs, "most sequences taken from the files")->capture_default_str();
-  command.add_option("--bos", inputs.bos, "BOS in front: auto (as the tokenizer says, never a second), always, never")
+  command.add_option("--max-seqs", inputs.max_seqs, "most sequences taken from the files")
+      ->capture_default_str();
+  command
+      .add_option("--bos", inputs.bos,
+                  "BOS in front: auto (as the tokenizer says, never a second), always, never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();
-  command.add_option("--seed", inputs.seed, "chooses the sequences where there are more than --max-seqs")
+  command
+      .add_option("--seed", inputs.seed,
+                  "chooses the sequences where there are more than --max-seqs")
       ->capture_default_str();
 }
 
@@ -26,7 +39,9 @@ void add_format_flag(CLI::App& command, std::string& format, std::vector<std::st
 }
 
 void add_thread_flag(CLI::App& command, int& threads) {
-  command.add_option("-t,--threads", threads, "threads; 0: all cores")->check(CLI::Range(0, 4096))->capture_default_str();
+  command.add_option("-t,--threads", threads, "threads; 0: all cores")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
 }
 
 }  // namespace sinkscope::cli

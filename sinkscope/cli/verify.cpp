@@ -5,8 +5,10 @@ namespace sinkscope::cli {
 
 void add_verify(CLI::App& app, Action& action) {
   auto options = std::make_shared<app::VerifyOptions>();
-  CLI::App& command = *app.add_subcommand("verify", "compare the fast path with the float64 reference, tap by tap");
-  command.add_option("MODEL", options->model, ".gguf file, directory, or cached hub id")->required();
+  CLI::App& command =
+      *app.add_subcommand("verify", "compare the fast path with the float64 reference, tap by tap");
+  command.add_option("MODEL", options->model, ".gguf file, directory, or cached hub id")
+      ->required();
   add_input_flags(command, options->inputs);
   command.add_option("--dtype", options->dtype, "arithmetic of the linear layers: f32, bf16")
       ->check(CLI::IsMember({"f32", "bf16"}))

@@ -17,16 +17,16 @@ inline constexpr double kNoData = std::numeric_limits<double>::quiet_NaN();
 /// Every threshold of a verdict, with its default; printed and stored with every result.
 /// Source of each: method.md sections 1, 4, 5.
 struct Thresholds {
-  double epsilon = 0.3;                    ///< a key with alpha above this is a sink (strict)
-  int64_t min_queries = 16;                ///< a key seen by fewer is not judged; see effective_min_queries
-  double min_lift = 2.0;                   ///< share over that of a uniform head
-  double event_query_share = 0.9;          ///< share of queries with mass >= event_mass
-  double event_mass = 0.5;                 ///< tau
-  double nop_ratio = 0.2;                  ///< ratio_out at or below: nop
-  double broadcast_ratio = 0.5;            ///< ratio_out at or above, and
-  double broadcast_stable_rank = 1.5;      ///< stable rank at or below: broadcast
-  double massive_abs = 100;                ///< |x| above, and
-  double massive_ratio = 1000;             ///< above this multiple of the median |x|: massive
+  double epsilon = 0.3;            ///< a key with alpha above this is a sink (strict)
+  int64_t min_queries = 16;        ///< a key seen by fewer is not judged; see effective_min_queries
+  double min_lift = 2.0;           ///< share over that of a uniform head
+  double event_query_share = 0.9;  ///< share of queries with mass >= event_mass
+  double event_mass = 0.5;         ///< tau
+  double nop_ratio = 0.2;          ///< ratio_out at or below: nop
+  double broadcast_ratio = 0.5;    ///< ratio_out at or above, and
+  double broadcast_stable_rank = 1.5;  ///< stable rank at or below: broadcast
+  double massive_abs = 100;            ///< |x| above, and
+  double massive_ratio = 1000;         ///< above this multiple of the median |x|: massive
 };
 
 /// What a metric has one value of.
@@ -62,7 +62,9 @@ class Record {
   std::span<double> values(const MetricInfo& metric, int layer);
   /// Empty when the metric was never written.
   std::span<const double> find(std::string_view metric, int layer) const;
-  const std::map<std::string, std::vector<std::vector<double>>, std::less<>>& all() const { return values_; }
+  const std::map<std::string, std::vector<std::vector<double>>, std::less<>>& all() const {
+    return values_;
+  }
 
  private:
   int layers_, heads_;
@@ -73,7 +75,7 @@ class Record {
 struct LayerInput {
   int layer = 0;
   int64_t tokens = 0;
-  std::vector<stats::HeadValues> heads;             ///< [H]
+  std::vector<stats::HeadValues> heads;                 ///< [H]
   const stats::ResidualValues* residual_in = nullptr;   ///< before the block (layer 0: embedding)
   const stats::ResidualValues* residual_out = nullptr;  ///< after the block, before the final norm
   const stats::SimilarityValues* normed_in = nullptr;   ///< z, what q, k and v read

@@ -22,17 +22,18 @@ struct Visibility {
 };
 
 /// Row summaries of one head over one sequence, filled by an attention kernel while each block of
-/// final softmax rows is still in cache. O(T) memory. Column sums are double, per-row numbers float.
+/// final softmax rows is still in cache. O(T) memory. Column sums are double, per-row numbers
+/// float.
 struct AttentionSums {
   // by key [T]
-  std::vector<double> key_mass;      ///< sum_i A_ik
-  std::vector<double> key_mass_sq;   ///< sum_i A_ik^2
-  std::vector<int32_t> key_events;   ///< count of A_ik >= event_mass
+  std::vector<double> key_mass;     ///< sum_i A_ik
+  std::vector<double> key_mass_sq;  ///< sum_i A_ik^2
+  std::vector<int32_t> key_events;  ///< count of A_ik >= event_mass
   // by query [T]; a query without a visible key holds zeros
-  std::vector<float> row_entropy;    ///< -sum_j A_ij log A_ij, nats (the sink logit's share left out)
-  std::vector<float> row_square;     ///< sum_j A_ij^2
-  std::vector<float> row_self;       ///< A_ii
-  std::vector<float> row_missing;    ///< mass taken by the learned sink logit; empty without one
+  std::vector<float> row_entropy;  ///< -sum_j A_ij log A_ij, nats (the sink logit's share left out)
+  std::vector<float> row_square;   ///< sum_j A_ij^2
+  std::vector<float> row_self;     ///< A_ii
+  std::vector<float> row_missing;  ///< mass taken by the learned sink logit; empty without one
 
   void resize(int64_t tokens, bool sink_logit);  ///< zero-filled
 };

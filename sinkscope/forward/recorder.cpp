@@ -10,8 +10,10 @@ void Recorder::on_activation(const Activation& activation) {
   const bool pattern = activation.tap == Tap::kPattern;  // [H, R, T]; everything else [R, ...]
   for (const Segment& s : activation.segments) {
     streams_.resize(std::max(streams_.size(), static_cast<size_t>(s.stream) + 1));
-    at::Tensor& kept = streams_[static_cast<size_t>(s.stream)][tap_name(activation.tap, activation.layer)];
-    const at::Tensor rows = pattern ? activation.rows : activation.rows.narrow(0, s.first_row, s.rows);
+    at::Tensor& kept =
+        streams_[static_cast<size_t>(s.stream)][tap_name(activation.tap, activation.layer)];
+    const at::Tensor rows =
+        pattern ? activation.rows : activation.rows.narrow(0, s.first_row, s.rows);
     kept = kept.defined() ? at::cat({kept, rows}, pattern ? 1 : 0) : rows.clone();
   }
 }

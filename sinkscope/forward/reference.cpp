@@ -33,7 +33,8 @@ at::Tensor rotated(const ModelSpec& spec, const at::Tensor& x) {
   const int64_t half = spec.rope.width / 2;
   const at::Tensor frequency =
       at::from_blob(const_cast<double*>(spec.rope.inverse_frequency.data()), {half}, at::kDouble);
-  const at::Tensor angle = at::outer(at::arange(x.size(0), at::kDouble), frequency).unsqueeze(1);  // [T, 1, half]
+  const at::Tensor angle =
+      at::outer(at::arange(x.size(0), at::kDouble), frequency).unsqueeze(1);  // [T, 1, half]
   const at::Tensor cos = (angle.cos() * spec.rope.magnitude).to(x.scalar_type());
   const at::Tensor sin = (angle.sin() * spec.rope.magnitude).to(x.scalar_type());
   const at::Tensor a = x.narrow(-1, 0, half), b = x.narrow(-1, half, half);
@@ -45,7 +46,8 @@ at::Tensor mlp(const ModelSpec& spec, const model::BlockWeights& block, const at
   const at::Tensor up = linear(block.up, x);
   at::Tensor hidden;
   if (spec.gated_mlp) {
-    hidden = at::silu(up.narrow(-1, 0, spec.mlp_width)) * up.narrow(-1, spec.mlp_width, spec.mlp_width);
+    hidden =
+        at::silu(up.narrow(-1, 0, spec.mlp_width)) * up.narrow(-1, spec.mlp_width, spec.mlp_width);
   } else if (spec.activation == model::Activation::kRelu) {
     hidden = at::relu(up);
   } else {
@@ -71,7 +73,9 @@ Taps run_reference(const model::Model& model, std::span<const int32_t> ids, at::
   }
   taps[tap_name(Tap::kEmbed, 0)] = x;
   for (int layer = 0; layer < static_cast<int>(spec.layers); ++layer) {
-    const auto keep = [&](Tap tap, const at::Tensor& tensor) { taps[tap_name(tap, layer)] = tensor; };
+    const auto keep = [&](Tap tap, const at::Tensor& tensor) {
+      taps[tap_name(tap, layer)] = tensor;
+    };
     model::BlockWeights block;
     model.weights().load_block(layer, at::kFloat, block);
     keep(Tap::kResidPre, x);
@@ -81,10 +85,13 @@ Taps run_reference(const model::Model& model, std::span<const int32_t> ids, at::
     const at::Tensor q = qkv.narrow(1, 0, spec.heads), k = qkv.narrow(1, spec.heads, spec.kv_heads),
                      v = qkv.narrow(1, spec.heads + spec.kv_heads, spec.kv_heads);
     const at::Tensor rot_q = rotated(spec, q), rot_k = rotated(spec, k);
-    keep(Tap::kQ, q), keep(Tap::kK, k), keep(Tap::kV, v), keep(Tap::kRotQ, rot_q), keep(Tap::kRotK, rot_k);
-    const at::Tensor pattern = pattern_rows(rot_q, rot_k, spec.score_scale, visibility, 0, tokens);  // [H, T, T]
+    keep(Tap::kQ, q), keep(Tap::kK, k), keep(Tap::kV, v), keep(Tap::kRotQ, rot_q),
+        keep(Tap::kRotK, rot_k);
+    const at::Tensor pattern =
+        pattern_rows(rot_q, rot_k, spec.score_scale, visibility, 0, tokens);  // [H, T, T]
     keep(Tap::kPattern, pattern);
-    const at::Tensor values = v.repeat_interleave(spec.heads / spec.kv_heads, 1).transpose(0, 1);  // [H, T, K]
+    const at::Tensor values =
+        v.repeat_interleave(spec.heads / spec.kv_heads, 1).transpose(0, 1);  // [H, T, K]
     const at::Tensor z = at::matmul(pattern, values).transpose(0, 1);
     keep(Tap::kZ, z);
     const at::Tensor attn_out = linear(block.o, z.reshape({tokens, -1}));

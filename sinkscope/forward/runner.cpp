@@ -32,11 +32,11 @@ struct Runner::Pass {
   std::span<Observer* const> observers;
   const model::ModelSpec& spec = model.spec();
 
-  std::vector<Segment> whole;   // each stream's rows
-  int64_t rows = 0;             // N
-  at::Tensor resid;             // [N, D]
-  at::Tensor qkv;               // [N, (H + 2G) K]
-  at::Tensor z;                 // [N, H K]
+  std::vector<Segment> whole;  // each stream's rows
+  int64_t rows = 0;            // N
+  at::Tensor resid;            // [N, D]
+  at::Tensor qkv;              // [N, (H + 2G) K]
+  at::Tensor z;                // [N, H K]
   model::BlockWeights weights;
   std::vector<std::vector<AttentionSums>> sums;  // [stream][head]
   std::vector<float> rotary_cos, rotary_sin;     // [longest, width / 2]
@@ -44,14 +44,16 @@ struct Runner::Pass {
   at::ScalarType weight_type() const { return options.bfloat16 ? at::kBFloat16 : at::kFloat; }
 
   bool wanted(Tap tap, int layer) const {
-    return std::any_of(observers.begin(), observers.end(), [&](Observer* o) { return o->wants(tap, layer); });
+    return std::any_of(observers.begin(), observers.end(),
+                       [&](Observer* o) { return o->wants(tap, layer); });
   }
 
   /// The parts of the streams that lie in rows [first, first + count), counted from `first`.
   std::vector<Segment> segments_of(int64_t first, int64_t count) const {
     std::vector<Segment> parts;
     for (const Segment& s : whole) {
-      const int64_t begin = std::max(first, s.first_row), end = std::min(first + count, s.first_row + s.rows);
+      const int64_t begin = std::max(first, s.first_row),
+                    end = std::min(first + count, s.first_row + s.rows);
       if (begin < end) parts.push_back({s.stream, begin - s.first_row, begin - first, end - begin});
     }
     return parts;
@@ -68,7 +70,8 @@ struct Runner::Pass {
   void report_progress(int step) const {
     const int steps = static_cast<int>(spec.layers) + 2;
     if (options.progress && !options.progress(step, steps)) {
-      throw Error(ErrorKind::kInterrupted, "run the model", fmt::format("stopped after step {} of {}", step, steps));
+      throw Error(ErrorKind::kInterrupted, "run the model",
+                  fmt::format("stopped after step {} of {}", step, steps));
     }
   }
 
@@ -87,26 +90,32 @@ struct Runner::Pass {
   void head();
 
   at::Tensor heads_view(const at::Tensor& t, int64_t first_column, int64_t heads) const {
-    return t.narrow(1, first_column, heads * spec.head_width).unflatten(1, at::IntArrayRef({heads, spec.head_width}));
+    return t.narrow(1, first_column, heads * spec.head_width)
+        .unflatten(1, at::IntArrayRef({heads, spec.head_width}));
   }
   at::Tensor q_view() const { return heads_view(qkv, 0, spec.heads); }
   at::Tensor k_view() const { return heads_view(qkv, spec.query_width(), spec.kv_heads); }
-  at::Tensor v_view() const { return heads_view(qkv, spec.query_width() + spec.key_width(), spec.kv_heads); }
+  at::Tensor v_view() const {
+    return heads_view(qkv, spec.query_width() + spec.key_width(), spec.kv_heads);
+  }
 };
 
 void Runner::Pass::lay_out() {
   for (size_t s = 0; s < streams.size(); ++s) {
     const auto length = static_cast<int64_t>(streams[s].ids.size());
-    if (length == 0) throw Error(ErrorKind::kUsage, "run the model", fmt::format("sequence {} is empty", s));
+    if (length == 0)
+      throw Error(ErrorKind::kUsage, "run the model", fmt::format("sequence {} is empty", s));
     if (spec.positions == model::Positions::kLearned && length > spec.context) {
       throw Error(ErrorKind::kUsage, "run the model",
-                  fmt::format("sequence {} has {} tokens, the model has {} learned positions", s, length, spec.context),
+                  fmt::format("sequence {} has {} tokens, the model has {} learned positions", s,
+                              length, spec.context),
                   "shorten it with --seq-len");
     }
     for (const int32_t id : streams[s].ids) {
       if (id >= 0 && id < spec.vocabulary) continue;
       throw Error(ErrorKind::kUsage, "run the model",
-                  fmt::format("sequence {} holds id {}, the vocabulary is 0..{}", s, id, spec.vocabulary - 1));
+                  fmt::format("sequence {} holds id {}, the vocabulary is 0..{}", s, id,
+                              spec.vocabulary - 1));
     }
     whole.push_back({static_cast<int64_t>(s), 0, rows, length});
     rows += length;
@@ -120,7 +129,8 @@ void Runner::Pass::embed() {
     for (size_t p = 0; p < stream.ids.size(); ++p) positions.push_back(static_cast<int32_t>(p));
   }
   resid = model.weights().rows("embed", ids);
-  if (spec.positions == model::Positions::kLearned) resid.add_(model.weights().rows("positions", positions));
+  if (spec.positions == model::Positions::kLearned)
+    resid.add_(model.weights().rows("positions", positions));
   offer(Tap::kEmbed, 0, resid, 0);
 }
 
@@ -134,9 +144,12 @@ void Runner::Pass::make_rotary() {
   for (int64_t p = 0; p < longest; ++p) {
     for (int64_t i = 0; i < half; ++i) {
       // The angle in double: p x frequency in float loses digits at long positions.
-      const double angle = static_cast<double>(p) * spec.rope.inverse_frequency[static_cast<size_t>(i)];
-      rotary_cos[static_cast<size_t>(p * half + i)] = static_cast<float>(std::cos(angle) * spec.rope.magnitude);
-      rotary_sin[static_cast<size_t>(p * half + i)] = static_cast<float>(std::sin(angle) * spec.rope.magnitude);
+      const double angle =
+          static_cast<double>(p) * spec.rope.inverse_frequency[static_cast<size_t>(i)];
+      rotary_cos[static_cast<size_t>(p * half + i)] =
+          static_cast<float>(std::cos(angle) * spec.rope.magnitude);
+      rotary_sin[static_cast<size_t>(p * half + i)] =
+          static_cast<float>(std::sin(angle) * spec.rope.magnitude);
     }
   }
 }
@@ -168,8 +181,9 @@ void Runner::Pass::rotate_rows(int64_t first, int64_t count) {
       for (int64_t r = begin; r < end; ++r) {
         const int64_t position = s.first_position + r;
         // q and k lie side by side, so one call turns the heads of both.
-        kernels::rotate(data + (s.first_row + r) * stride, spec.heads + spec.kv_heads, spec.head_width,
-                        spec.rope.width, &rotary_cos[static_cast<size_t>(position * half)],
+        kernels::rotate(data + (s.first_row + r) * stride, spec.heads + spec.kv_heads,
+                        spec.head_width, spec.rope.width,
+                        &rotary_cos[static_cast<size_t>(position * half)],
                         &rotary_sin[static_cast<size_t>(position * half)]);
       }
     });
@@ -192,7 +206,8 @@ void Runner::Pass::project_qkv(int layer) {
 }
 
 void Runner::Pass::attend(int layer) {
-  const bool count = std::any_of(observers.begin(), observers.end(), [&](Observer* o) { return o->wants_sums(layer); });
+  const bool count = std::any_of(observers.begin(), observers.end(),
+                                 [&](Observer* o) { return o->wants_sums(layer); });
   sums.assign(count ? whole.size() : 0, {});
   std::vector<kernels::AttentionProblem> problems;
   for (const Segment& s : whole) {
@@ -229,9 +244,9 @@ void Runner::Pass::offer_pattern(int layer) const {
   for (const Segment& s : whole) {
     for (int64_t first = 0; first < s.rows; first += kBlock) {
       const int64_t count = std::min(kBlock, s.rows - first);
-      const at::Tensor block =
-          pattern_rows(q_view().narrow(0, s.first_row, s.rows), k_view().narrow(0, s.first_row, s.rows),
-                       spec.score_scale, visibility, first, count);
+      const at::Tensor block = pattern_rows(q_view().narrow(0, s.first_row, s.rows),
+                                            k_view().narrow(0, s.first_row, s.rows),
+                                            spec.score_scale, visibility, first, count);
       const Segment segment{s.stream, first, 0, count};
       for (Observer* observer : observers) {
         if (observer->wants(Tap::kPattern, layer)) {
@@ -252,7 +267,8 @@ at::Tensor Runner::Pass::mlp(const at::Tensor& x) const {
     float* out = hidden.data_ptr<float>();
     at::parallel_for(0, up.size(0), kRowGrain, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
-        kernels::silu_multiply(in + r * 2 * width, in + (r * 2 + 1) * width, width, out + r * width);
+        kernels::silu_multiply(in + r * 2 * width, in + (r * 2 + 1) * width, width,
+                               out + r * width);
       }
     });
   } else if (spec.activation == model::Activation::kRelu) {
@@ -267,7 +283,8 @@ void Runner::Pass::add_branches(int layer) {
   for (int64_t first = 0; first < rows; first += options.chunk_rows) {
     const int64_t count = std::min(options.chunk_rows, rows - first);
     at::Tensor x = resid.narrow(0, first, count);
-    const at::Tensor attn_out = kernels::linear(z.narrow(0, first, count), weights.o.weight, weights.o.bias);
+    const at::Tensor attn_out =
+        kernels::linear(z.narrow(0, first, count), weights.o.weight, weights.o.bias);
     offer(Tap::kAttnOut, layer, attn_out, first);
     x.add_(attn_out);
     offer(Tap::kResidMid, layer, x, first);
@@ -278,16 +295,18 @@ void Runner::Pass::add_branches(int layer) {
 }
 
 void Runner::Pass::check_finite(int layer) const {
-  // A sum is finite only if every entry is; overflow of the sum itself would need entries near 1e30.
+  // A sum is finite only if every entry is; overflow of the sum itself would need entries near
+  // 1e30.
   if (std::isfinite(resid.sum(at::kDouble).item<double>())) return;
   const float* data = resid.data_ptr<float>();
   for (const Segment& s : whole) {
     for (int64_t i = s.first_row * spec.width; i < (s.first_row + s.rows) * spec.width; ++i) {
       if (std::isfinite(data[i])) continue;
-      throw Error(ErrorKind::kBadNumbers, "run the model",
-                  fmt::format("residual after block {} is {} at sequence {}, position {}, channel {}", layer, data[i],
-                              s.stream, i / spec.width - s.first_row, i % spec.width),
-                  "the weights drive the activations out of range");
+      throw Error(
+          ErrorKind::kBadNumbers, "run the model",
+          fmt::format("residual after block {} is {} at sequence {}, position {}, channel {}",
+                      layer, data[i], s.stream, i / spec.width - s.first_row, i % spec.width),
+          "the weights drive the activations out of range");
     }
   }
 }
@@ -323,10 +342,12 @@ void Runner::Pass::head() {
   }
 }
 
-Runner::Runner(const model::Model& model, RunOptions options) : model_(model), options_(std::move(options)) {
+Runner::Runner(const model::Model& model, RunOptions options)
+    : model_(model), options_(std::move(options)) {
   kernels::prepare_process();
   // Set in any case, and after that: a LibTorch built against OpenBLAS starts with one thread.
-  if (options_.threads <= 0) options_.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  if (options_.threads <= 0)
+    options_.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   at::set_num_threads(options_.threads);
 }
 
@@ -343,7 +364,8 @@ void Runner::run(std::span<const Stream> streams, std::span<Observer* const> obs
     pass.report_progress(1);
     for (int layer = 0; layer < static_cast<int>(spec.layers); ++layer) {
       model_.weights().load_block(layer, pass.weight_type(), pass.weights);
-      const at::Tensor resid_pre = pass.wanted(Tap::kResidPre, layer) ? pass.resid.clone() : at::Tensor();
+      const at::Tensor resid_pre =
+          pass.wanted(Tap::kResidPre, layer) ? pass.resid.clone() : at::Tensor();
       if (resid_pre.defined()) pass.offer(Tap::kResidPre, layer, resid_pre, 0);
       pass.project_qkv(layer);
       pass.attend(layer);
@@ -364,8 +386,9 @@ int64_t Runner::planned_bytes(std::span<const int64_t> lengths) const {
   for (const int64_t length : lengths) rows += length;
   const int64_t chunk = std::min(rows, options_.chunk_rows);
   const int64_t up = spec.mlp_width * (spec.gated_mlp ? 2 : 1);
-  const int64_t per_row = spec.width + 2 * spec.query_width() + 2 * spec.key_width();  // resid, qkv, z
-  const int64_t sums = spec.heads * 40;  // AttentionSums, bytes per row
+  const int64_t per_row =
+      spec.width + 2 * spec.query_width() + 2 * spec.key_width();  // resid, qkv, z
+  const int64_t sums = spec.heads * 40;                            // AttentionSums, bytes per row
   const int64_t work = chunk * (2 * up + spec.mlp_width + 4 * spec.width) * 4;
   const int64_t head = (spec.vocabulary * spec.width + 3 * chunk * spec.vocabulary) * 4;
   const int64_t block = model_.weights().largest_block_bytes() / (options_.bfloat16 ? 2 : 1);

@@ -18,11 +18,12 @@ struct Stream {
 };
 
 struct RunOptions {
-  bool bfloat16 = false;   ///< weights and the inputs of linear layers in bfloat16, sums in float32
-  int threads = 0;         ///< 0: every core this process may use
-  int64_t chunk_rows = 512;///< rows of a linear layer at once: fewer lose speed below 256, more leave the cache
+  bool bfloat16 = false;  ///< weights and the inputs of linear layers in bfloat16, sums in float32
+  int threads = 0;        ///< 0: every core this process may use
+  int64_t chunk_rows =
+      512;  ///< rows of a linear layer at once: fewer lose speed below 256, more leave the cache
   kernels::AttentionKernel attention = kernels::attention_cpu;
-  float event_mass = 0.5f; ///< counted in AttentionSums::key_events
+  float event_mass = 0.5f;  ///< counted in AttentionSums::key_events
   /// Called after each of the L + 1 steps (embedding and blocks, then the head); returning false
   /// stops the pass with Error{kInterrupted}.
   std::function<bool(int step, int steps)> progress;

@@ -51,12 +51,14 @@ std::optional<TapPlace> parse_tap(std::string_view name) {
     std::string_view digits;
     if (name.starts_with(info.name.substr(0, hole)) && name.ends_with(info.name.substr(hole + 2))) {
       digits = name.substr(hole, name.size() - (info.name.size() - 2));
-    } else if (name.starts_with(info.short_name) && name.substr(info.short_name.size()).starts_with("-")) {
+    } else if (name.starts_with(info.short_name) &&
+               name.substr(info.short_name.size()).starts_with("-")) {
       digits = name.substr(info.short_name.size() + 1);
     }
     int layer = -1;
     const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), layer);
-    if (!digits.empty() && parsed.ec == std::errc() && parsed.ptr == digits.data() + digits.size() && layer >= 0) {
+    if (!digits.empty() && parsed.ec == std::errc() &&
+        parsed.ptr == digits.data() + digits.size() && layer >= 0) {
       return TapPlace{info.tap, layer};
     }
   }

@@ -31,7 +31,7 @@ enum class Tap : uint8_t {
 
 struct TapInfo {
   Tap tap;
-  std::string_view name;   ///< TransformerLens name, "blocks.{}.hook_resid_pre"
+  std::string_view name;  ///< TransformerLens name, "blocks.{}.hook_resid_pre"
   std::string_view short_name;
   std::string_view shape;
   bool per_layer;

@@ -23,7 +23,8 @@ std::string known_families() {
 
 [[noreturn]] void refuse(const std::string& where, std::string_view key, const std::string& found) {
   throw Error(ErrorKind::kUnsupported, "choose the model family",
-              fmt::format("{}: {} is \"{}\"", where, key, found), "supported families: " + known_families());
+              fmt::format("{}: {} is \"{}\"", where, key, found),
+              "supported families: " + known_families());
 }
 
 }  // namespace

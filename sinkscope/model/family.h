@@ -72,6 +72,7 @@ Rope read_rope(const io::Config& config, int64_t head_width);
 Rope read_rope(const io::GgufFile& file, int64_t head_width);
 
 /// Llama-3's frequency scaling (method: case ATT-3).
-double llama3_frequency(double frequency, double factor, double low, double high, double original_context);
+double llama3_frequency(double frequency, double factor, double low, double high,
+                        double original_context);
 
 }  // namespace sinkscope::model

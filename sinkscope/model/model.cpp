@@ -18,14 +18,17 @@ namespace {
 fs::path hub_snapshot(std::string_view id) {
   const char* home = std::getenv("HF_HOME");
   const char* user = std::getenv("HOME");
-  fs::path hub = home ? fs::path(home) / "hub" : fs::path(user ? user : "") / ".cache/huggingface/hub";
+  fs::path hub =
+      home ? fs::path(home) / "hub" : fs::path(user ? user : "") / ".cache/huggingface/hub";
   std::string folder = "models--" + std::string(id);
-  for (size_t slash; (slash = folder.find('/')) != std::string::npos;) folder.replace(slash, 1, "--");
+  for (size_t slash; (slash = folder.find('/')) != std::string::npos;)
+    folder.replace(slash, 1, "--");
   hub /= folder;
   if (!fs::is_directory(hub)) return {};
   std::string revision;
   std::ifstream(hub / "refs/main") >> revision;
-  if (!revision.empty() && fs::is_directory(hub / "snapshots" / revision)) return hub / "snapshots" / revision;
+  if (!revision.empty() && fs::is_directory(hub / "snapshots" / revision))
+    return hub / "snapshots" / revision;
   fs::path found;
   if (fs::is_directory(hub / "snapshots")) {
     for (const auto& entry : fs::directory_iterator(hub / "snapshots")) {
@@ -49,15 +52,18 @@ fs::path resolve_model(std::string_view argument) {
   const fs::path path(argument);
   std::error_code ignored;
   if (fs::exists(path, ignored)) return path;
-  const bool could_be_id = std::count(argument.begin(), argument.end(), '/') == 1 && argument.front() != '/' &&
-                           argument.front() != '.' && !argument.ends_with(".gguf");
+  const bool could_be_id = std::count(argument.begin(), argument.end(), '/') == 1 &&
+                           argument.front() != '/' && argument.front() != '.' &&
+                           !argument.ends_with(".gguf");
   if (could_be_id) {
     if (const fs::path snapshot = hub_snapshot(argument); !snapshot.empty()) return snapshot;
-    throw Error(ErrorKind::kUsage, "open model", fmt::format("no file, directory or cached model \"{}\"", argument),
+    throw Error(ErrorKind::kUsage, "open model",
+                fmt::format("no file, directory or cached model \"{}\"", argument),
                 fmt::format("`hf download {}` brings it into the local hub cache", argument));
   }
   throw Error(ErrorKind::kUsage, "open model", fmt::format("no file or directory \"{}\"", argument),
-              "give a .gguf file, a directory with config.json and safetensors, or owner/name of a cached model");
+              "give a .gguf file, a directory with config.json and safetensors, or owner/name of a "
+              "cached model");
 }
 
 std::unique_ptr<Model> Model::open(std::string_view argument) {
@@ -71,7 +77,8 @@ std::unique_ptr<Model> Model::open(std::string_view argument) {
     model->source_ = io::open_safetensors(model->path_);
     check_not_empty(*model->source_, model->path_, family->weights.front().safetensors);
   } else if (model->path_.extension() == ".safetensors") {
-    throw Error(ErrorKind::kUsage, "open model", model->path_.string() + ": weights without config.json",
+    throw Error(ErrorKind::kUsage, "open model",
+                model->path_.string() + ": weights without config.json",
                 "give the directory that holds config.json and the weights");
   } else {
     std::shared_ptr<io::GgufFile> file = io::GgufFile::open(model->path_);
@@ -91,7 +98,8 @@ std::string Model::weight_types() const {
     if (tensor.shape.size() >= 2) ++counts[io::dtype_name(tensor.dtype)];
   }
   std::string text;
-  for (const auto& [name, count] : counts) text += fmt::format("{}{} x{}", text.empty() ? "" : ", ", name, count);
+  for (const auto& [name, count] : counts)
+    text += fmt::format("{}{} x{}", text.empty() ? "" : ", ", name, count);
   return text;
 }
 

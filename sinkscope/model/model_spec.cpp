@@ -5,8 +5,9 @@
 namespace sinkscope::model {
 
 std::string ModelSpec::text() const {
-  return fmt::format("{}, {} layers x {} heads of {} ({} key/value), width {}, MLP {}, vocabulary {}", family,
-                     layers, heads, head_width, kv_heads, width, mlp_width, vocabulary);
+  return fmt::format(
+      "{}, {} layers x {} heads of {} ({} key/value), width {}, MLP {}, vocabulary {}", family,
+      layers, heads, head_width, kv_heads, width, mlp_width, vocabulary);
 }
 
 }  // namespace sinkscope::model

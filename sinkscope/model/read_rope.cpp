@@ -11,7 +11,8 @@ namespace {
 
 void fill_frequencies(Rope& rope) {
   for (int64_t i = 0; i < rope.width / 2; ++i) {
-    rope.inverse_frequency.push_back(std::pow(rope.base, -2.0 * static_cast<double>(i) / static_cast<double>(rope.width)));
+    rope.inverse_frequency.push_back(
+        std::pow(rope.base, -2.0 * static_cast<double>(i) / static_cast<double>(rope.width)));
   }
 }
 
@@ -30,7 +31,8 @@ double positive(const io::Config& config, std::string_view key) {
 
 }  // namespace
 
-double llama3_frequency(double frequency, double factor, double low, double high, double original_context) {
+double llama3_frequency(double frequency, double factor, double low, double high,
+                        double original_context) {
   const double wavelength = 2 * std::numbers::pi / frequency;
   if (wavelength < original_context / high) return frequency;
   if (wavelength > original_context / low) return frequency / factor;
@@ -40,8 +42,9 @@ double llama3_frequency(double frequency, double factor, double low, double high
 
 Rope read_rope(const io::Config& config, int64_t head_width) {
   // transformers 5 writes everything under rope_parameters; before, theta stood outside.
-  const std::optional<io::Config> nested =
-      config.has("rope_parameters") ? config.child("rope_parameters") : config.child("rope_scaling");
+  const std::optional<io::Config> nested = config.has("rope_parameters")
+                                               ? config.child("rope_parameters")
+                                               : config.child("rope_scaling");
   Rope rope;
   const bool theta_inside = nested && nested->has("rope_theta");
   rope.base = theta_inside ? nested->number({"rope_theta"}) : config.number({"rope_theta"}, 10000);
@@ -50,7 +53,8 @@ Rope read_rope(const io::Config& config, int64_t head_width) {
   rope.width = static_cast<int64_t>(std::llround(part * static_cast<double>(head_width)));
   if (rope.width < 2 || rope.width > head_width || rope.width % 2 != 0) {
     throw Error(ErrorKind::kBadFile, "read rotary positions",
-                fmt::format("{}: {} of {} channels would be rotated", config.where(), rope.width, head_width));
+                fmt::format("{}: {} of {} channels would be rotated", config.where(), rope.width,
+                            head_width));
   }
   fill_frequencies(rope);
   const std::string type = nested ? nested->text({"rope_type", "type"}, "default") : "default";
@@ -64,14 +68,16 @@ Rope read_rope(const io::Config& config, int64_t head_width) {
                  original = positive(*nested, "original_max_position_embeddings");
     if (high <= low) {
       throw Error(ErrorKind::kBadFile, "read rotary positions",
-                  fmt::format("{}: high_freq_factor {} is not above low_freq_factor {}", nested->where(), high, low));
+                  fmt::format("{}: high_freq_factor {} is not above low_freq_factor {}",
+                              nested->where(), high, low));
     }
     for (double& frequency : rope.inverse_frequency) {
       frequency = llama3_frequency(frequency, factor, low, high, original);
     }
   } else {
     throw Error(ErrorKind::kUnsupported, "read rotary positions",
-                fmt::format("{}: rope_type \"{}\"", nested->where(), type), "known: default, linear, llama3");
+                fmt::format("{}: rope_type \"{}\"", nested->where(), type),
+                "known: default, linear, llama3");
   }
   return rope;
 }
@@ -85,8 +91,8 @@ Rope read_rope(const io::GgufFile& file, int64_t head_width) {
   rope.width = file.integer(prefix + "dimension_count", head_width);
   if (rope.width < 2 || rope.width > head_width || rope.width % 2 != 0) {
     throw Error(ErrorKind::kBadFile, "read rotary positions",
-                fmt::format("{}: {}dimension_count is {}, the heads have {} channels", where, prefix, rope.width,
-                            head_width));
+                fmt::format("{}: {}dimension_count is {}, the heads have {} channels", where,
+                            prefix, rope.width, head_width));
   }
   fill_frequencies(rope);
   const std::string type = file.text(prefix + "scaling.type", "none");
@@ -96,7 +102,8 @@ Rope read_rope(const io::GgufFile& file, int64_t head_width) {
     for (double& frequency : rope.inverse_frequency) frequency /= factor;
   } else if (type != "none") {
     throw Error(ErrorKind::kUnsupported, "read rotary positions",
-                fmt::format("{}: {}scaling.type is \"{}\"", where, prefix, type), "known: none, linear");
+                fmt::format("{}: {}scaling.type is \"{}\"", where, prefix, type),
+                "known: none, linear");
   }
   if (const io::TensorInfo* divisors = file.find("rope_freqs.weight")) {
     if (divisors->elements() != rope.width / 2) {

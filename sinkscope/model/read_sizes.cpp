@@ -12,7 +12,8 @@ namespace {
 // No model has more; a larger number is damage, and every later product stays far from overflow.
 constexpr int64_t kMaxSize = 1 << 24;
 
-int64_t checked_size(int64_t value, const std::string& where, std::string_view key, int64_t least = 1) {
+int64_t checked_size(int64_t value, const std::string& where, std::string_view key,
+                     int64_t least = 1) {
   if (value < least || value > kMaxSize) {
     throw Error(ErrorKind::kBadFile, "read model sizes",
                 fmt::format("{}: {} is {}, expected {}..{}", where, key, value, least, kMaxSize));
@@ -36,15 +37,15 @@ void settle_heads(ModelSpec& spec, const Keys& keys) {
   if (spec.head_width == 0) {
     if (spec.width % spec.heads != 0) {
       throw Error(ErrorKind::kBadFile, "read model sizes",
-                  fmt::format("{}: {} {} is not divisible by {} {}, and {} is absent", keys.where, keys.width,
-                              spec.width, keys.heads, spec.heads, keys.head_width));
+                  fmt::format("{}: {} {} is not divisible by {} {}, and {} is absent", keys.where,
+                              keys.width, spec.width, keys.heads, spec.heads, keys.head_width));
     }
     spec.head_width = spec.width / spec.heads;
   }
   if (spec.kv_heads > spec.heads || spec.heads % spec.kv_heads != 0) {
     throw Error(ErrorKind::kBadFile, "read model sizes",
-                fmt::format("{}: {} {} does not divide {} {}", keys.where, keys.kv_heads, spec.kv_heads,
-                            keys.heads, spec.heads));
+                fmt::format("{}: {} {} does not divide {} {}", keys.where, keys.kv_heads,
+                            spec.kv_heads, keys.heads, spec.heads));
   }
   spec.score_scale = 1 / std::sqrt(static_cast<double>(spec.head_width));
 }
@@ -76,7 +77,8 @@ ModelSpec read_decoder_config(const io::Config& config) {
   spec.layers = size({"num_hidden_layers", "n_layer"});
   spec.heads = size(head_names);
   spec.vocabulary = size({"vocab_size"});
-  spec.kv_heads = checked_size(config.integer({"num_key_value_heads"}, spec.heads), where, "num_key_value_heads");
+  spec.kv_heads = checked_size(config.integer({"num_key_value_heads"}, spec.heads), where,
+                               "num_key_value_heads");
   spec.head_width = optional_size({"head_dim"});
   spec.mlp_width = optional_size({"intermediate_size", "n_inner", "ffn_dim"});
   spec.context = optional_size({"max_position_embeddings", "n_positions", "n_ctx"});
@@ -102,11 +104,13 @@ ModelSpec read_decoder_gguf(const io::GgufFile& file) {
   // Anything above this cannot be one missing block; it is a damaged number.
   if (spec.layers < 1 || spec.layers > static_cast<int64_t>(file.tensors().size())) {
     throw Error(ErrorKind::kBadFile, "read model sizes",
-                fmt::format("{}: {}block_count is {}, the file has {} blocks", where, prefix, spec.layers, present));
+                fmt::format("{}: {}block_count is {}, the file has {} blocks", where, prefix,
+                            spec.layers, present));
   }
   if (present > spec.layers) {
-    spec.notes.push_back(fmt::format("{}block_count is {}, the file has {} blocks: blk.{} and up are not used",
-                                     prefix, spec.layers, present, spec.layers));
+    spec.notes.push_back(
+        fmt::format("{}block_count is {}, the file has {} blocks: blk.{} and up are not used",
+                    prefix, spec.layers, present, spec.layers));
   }
   spec.heads = size("attention.head_count");
   spec.kv_heads = optional_size("attention.head_count_kv", spec.heads);
@@ -114,7 +118,8 @@ ModelSpec read_decoder_gguf(const io::GgufFile& file) {
   spec.head_width = optional_size("attention.key_length", 0);
   spec.mlp_width = size("feed_forward_length");
   spec.context = optional_size("context_length", 0);
-  if (const io::TensorInfo* embed = file.find("token_embd.weight"); embed && embed->shape.size() == 2) {
+  if (const io::TensorInfo* embed = file.find("token_embd.weight");
+      embed && embed->shape.size() == 2) {
     spec.vocabulary = embed->shape[0];
   } else if (file.has(prefix + "vocab_size")) {
     spec.vocabulary = size("vocab_size");
@@ -124,8 +129,8 @@ ModelSpec read_decoder_gguf(const io::GgufFile& file) {
   const int64_t value_width = optional_size("attention.value_length", spec.head_width);
   if (value_width != spec.head_width) {
     throw Error(ErrorKind::kUnsupported, "read model sizes",
-                fmt::format("{}: {}attention.value_length {} differs from the key width {}", where, prefix,
-                            value_width, spec.head_width));
+                fmt::format("{}: {}attention.value_length {} differs from the key width {}", where,
+                            prefix, value_width, spec.head_width));
   }
   return spec;
 }

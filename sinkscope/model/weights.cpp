@@ -52,19 +52,23 @@ void check_finite(const io::TensorSource& source, const io::TensorInfo& tensor, 
                   std::span<const float> values) {
   // One compare per element without a branch, so that the scan runs at memory speed.
   uint32_t bad = 0;
-  for (const float value : values) bad |= (std::bit_cast<uint32_t>(value) & 0x7F800000u) == 0x7F800000u;
+  for (const float value : values)
+    bad |= (std::bit_cast<uint32_t>(value) & 0x7F800000u) == 0x7F800000u;
   if (!bad) return;
-  const auto at = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
+  const auto at =
+      std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
   const int64_t element = first + (at - values.begin());
   const int64_t columns = tensor.shape.empty() ? 1 : tensor.shape.back();
-  throw Error(ErrorKind::kBadNumbers, "read weights",
-              fmt::format("{}: tensor {}, element {} (row {}, column {}) is {}",
-                          source.files()[static_cast<size_t>(tensor.file)].string(), tensor.name, element,
-                          element / columns, element % columns, std::isnan(*at) ? "NaN" : "infinite"),
-              "`sinkscope inspect` counts them; the file is damaged or was badly converted");
+  throw Error(
+      ErrorKind::kBadNumbers, "read weights",
+      fmt::format("{}: tensor {}, element {} (row {}, column {}) is {}",
+                  source.files()[static_cast<size_t>(tensor.file)].string(), tensor.name, element,
+                  element / columns, element % columns, std::isnan(*at) ? "NaN" : "infinite"),
+      "`sinkscope inspect` counts them; the file is damaged or was badly converted");
 }
 
-Weights::Weights(std::shared_ptr<const io::TensorSource> source, const Family& family, const ModelSpec& spec)
+Weights::Weights(std::shared_ptr<const io::TensorSource> source, const Family& family,
+                 const ModelSpec& spec)
     : source_(std::move(source)), family_(family), spec_(spec), gguf_(source_->format() == "gguf") {
   for (const WeightName& row : family.weights) {
     if (!row.ours.starts_with("blocks.")) resolve(row, 0);
@@ -112,11 +116,12 @@ void Weights::resolve(const WeightName& row, int64_t layer) {
   }
   std::vector<int64_t> expected = {length(row.rows)};
   if (row.columns != Dim::kNone) expected.push_back(length(row.columns));
-  if (!gguf_ && row.layout == Layout::kTransposed && expected.size() == 2) std::swap(expected[0], expected[1]);
+  if (!gguf_ && row.layout == Layout::kTransposed && expected.size() == 2)
+    std::swap(expected[0], expected[1]);
   if (tensor->shape != expected) {
     throw Error(ErrorKind::kBadFile, "find the model's weights",
-                fmt::format("{}: tensor {}: shape {}, expected {}", where, name, shape_text(tensor->shape, gguf_),
-                            shape_text(expected, gguf_)),
+                fmt::format("{}: tensor {}: shape {}, expected {}", where, name,
+                            shape_text(tensor->shape, gguf_), shape_text(expected, gguf_)),
                 "the sizes in the model's configuration do not fit its weights");
   }
   parameters_ += tensor->elements();
@@ -154,7 +159,8 @@ void Weights::read_into(const Entry& entry, at::Tensor destination) const {
     io::read_floats(*source_, tensor, 0, values);
     check_finite(*source_, tensor, 0, values);
     float* out = destination.data_ptr<float>();
-    for (int64_t i = 0; i < rows; ++i) out[uninterleaved(i, spec_.head_width)] = values[static_cast<size_t>(i)];
+    for (int64_t i = 0; i < rows; ++i)
+      out[uninterleaved(i, spec_.head_width)] = values[static_cast<size_t>(i)];
     return;
   }
   at::parallel_for(0, rows, 16, [&](int64_t begin, int64_t end) {
@@ -180,16 +186,16 @@ at::Tensor Weights::load_vector(std::string_view ours, int64_t layer) const {
   return out;
 }
 
-void Weights::load_linear(std::span<const std::string_view> parts, int64_t layer, at::ScalarType type,
-                          Linear& into) const {
+void Weights::load_linear(std::span<const std::string_view> parts, int64_t layer,
+                          at::ScalarType type, Linear& into) const {
   int64_t out_width = 0, in_width = 0;
   for (const std::string_view part : parts) {
     const Entry& found = *entry(part, layer);
     out_width += length(found.row->rows);
     in_width = length(found.row->columns);
   }
-  if (!into.weight.defined() || into.weight.scalar_type() != type || into.weight.size(0) != out_width ||
-      into.weight.size(1) != in_width) {
+  if (!into.weight.defined() || into.weight.scalar_type() != type ||
+      into.weight.size(0) != out_width || into.weight.size(1) != in_width) {
     into.weight = at::empty({out_width, in_width}, type);
   }
   into.bias = at::Tensor();
@@ -209,7 +215,9 @@ void Weights::load_linear(std::span<const std::string_view> parts, int64_t layer
 
 void Weights::load_block(int64_t layer, at::ScalarType type, BlockWeights& into) const {
   using Parts = std::initializer_list<std::string_view>;
-  const auto linear = [&](Parts parts, Linear& to) { load_linear({parts.begin(), parts.size()}, layer, type, to); };
+  const auto linear = [&](Parts parts, Linear& to) {
+    load_linear({parts.begin(), parts.size()}, layer, type, to);
+  };
   into.norm1 = {load_vector("blocks.{}.norm1", layer), load_vector("blocks.{}.norm1.bias", layer)};
   into.norm2 = {load_vector("blocks.{}.norm2", layer), load_vector("blocks.{}.norm2.bias", layer)};
   if (entry("blocks.{}.qkv", layer)) {
@@ -233,7 +241,8 @@ at::Tensor Weights::rows(std::string_view name, std::span<const int32_t> indices
   at::Tensor out = at::empty({static_cast<int64_t>(indices.size()), columns}, at::kFloat);
   float* data = out.data_ptr<float>();
   for (size_t i = 0; i < indices.size(); ++i) {
-    const std::span<float> row(data + static_cast<int64_t>(i) * columns, static_cast<size_t>(columns));
+    const std::span<float> row(data + static_cast<int64_t>(i) * columns,
+                               static_cast<size_t>(columns));
     io::read_floats(*source_, tensor, indices[i] * columns, row);
     check_finite(*source_, tensor, indices[i] * columns, row);
   }

@@ -36,11 +36,12 @@ class Weights {
  public:
   /// Finds every weight of the family's table in `source` and checks its shape. Throws kBadFile
   /// naming the tensor: missing, or found and expected shape (in the order of the file's format).
-  Weights(std::shared_ptr<const io::TensorSource> source, const Family& family, const ModelSpec& spec);
+  Weights(std::shared_ptr<const io::TensorSource> source, const Family& family,
+          const ModelSpec& spec);
 
   /// Reads block `layer` into `into`, whose buffers are reused, in parallel; `type` float or
-  /// bfloat16 (norms and biases stay float). Throws kBadNumbers naming tensor, element, row and column of the first
-  /// NaN or infinity.
+  /// bfloat16 (norms and biases stay float). Throws kBadNumbers naming tensor, element, row and
+  /// column of the first NaN or infinity.
   void load_block(int64_t layer, at::ScalarType type, BlockWeights& into) const;
 
   /// Rows of the embedding (and of learned positions, "positions"), float32 [rows, D].
@@ -67,7 +68,8 @@ class Weights {
   int64_t length(Dim dim) const;
   void read_into(const Entry& entry, at::Tensor destination) const;
   at::Tensor load_vector(std::string_view ours, int64_t layer) const;
-  void load_linear(std::span<const std::string_view> parts, int64_t layer, at::ScalarType type, Linear& into) const;
+  void load_linear(std::span<const std::string_view> parts, int64_t layer, at::ScalarType type,
+                   Linear& into) const;
 
   std::shared_ptr<const io::TensorSource> source_;
   const Family& family_;

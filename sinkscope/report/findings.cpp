@@ -18,8 +18,8 @@ using store::RunResult;
 
 // What is worth a sentence; not verdicts, so not options.
 constexpr double kSinkingLayer = 0.25;  ///< sink rate from which a layer belongs to a range
-constexpr double kBranchShare = 2;  ///< one branch adds this many times what the other adds
-constexpr double kNormJump = 2;     ///< factor by which one block changes ||x_0||
+constexpr double kBranchShare = 2;      ///< one branch adds this many times what the other adds
+constexpr double kNormJump = 2;         ///< factor by which one block changes ||x_0||
 
 /// The largest value of a head metric and where; layer -1 without data.
 struct Peak {
@@ -181,9 +181,9 @@ void add_stages(const RunResult& run, std::vector<Finding>& findings) {
   if (means.size() < 2) return;
   const std::vector<Range> ranges = sink_ranges(run, means);
   if (ranges.empty()) {
-    const LayerMean& high = *std::max_element(
-        means.begin(), means.end(),
-        [](const LayerMean& a, const LayerMean& b) { return a.alpha < b.alpha; });
+    const LayerMean& high =
+        *std::max_element(means.begin(), means.end(),
+                          [](const LayerMean& a, const LayerMean& b) { return a.alpha < b.alpha; });
     findings.push_back({"no_sink_layer",
                         fmt::format("No layer as a whole sinks on position 0; the highest mean "
                                     "alpha_0 of a layer is {} (layer {}).",
@@ -191,9 +191,9 @@ void add_stages(const RunResult& run, std::vector<Finding>& findings) {
                         high.alpha, "heads[].alpha", "heads", high.layer, std::nullopt});
     return;
   }
-  const Range& strong = *std::max_element(
-      ranges.begin(), ranges.end(),
-      [](const Range& a, const Range& b) { return a.alpha < b.alpha; });
+  const Range& strong =
+      *std::max_element(ranges.begin(), ranges.end(),
+                        [](const Range& a, const Range& b) { return a.alpha < b.alpha; });
   std::string weaker;
   for (const Range& range : ranges) {
     if (&range == &strong) continue;
@@ -201,11 +201,10 @@ void add_stages(const RunResult& run, std::vector<Finding>& findings) {
                           layer_range(range.first, range.last), percent_text(range.rate),
                           number_text(range.alpha));
   }
-  std::string text =
-      fmt::format("{} on position 0 in {} (sink rate {}, mean alpha_0 {})",
-                  ranges.size() > 1 ? "Strong sinks" : "Sinks",
-                  layer_range(strong.first, strong.last), percent_text(strong.rate),
-                  number_text(strong.alpha));
+  std::string text = fmt::format("{} on position 0 in {} (sink rate {}, mean alpha_0 {})",
+                                 ranges.size() > 1 ? "Strong sinks" : "Sinks",
+                                 layer_range(strong.first, strong.last), percent_text(strong.rate),
+                                 number_text(strong.alpha));
   if (!weaker.empty()) text += "; weaker ones in " + weaker;
   findings.push_back({"strong_layers", text + ".", strong.alpha, "heads[].alpha", "heads",
                       strong.first, std::nullopt});

@@ -46,7 +46,8 @@ void HeadAttention::add(int64_t query, std::span<const float> row, int64_t first
     if (a > 0) entropy -= a * std::log(a);
   }
   value_.entropy_sum += entropy;
-  if (last - first > 1) value_.entropy_norm_sum += entropy / std::log(static_cast<double>(last - first));
+  if (last - first > 1)
+    value_.entropy_norm_sum += entropy / std::log(static_cast<double>(last - first));
   value_.self_sum += query >= first && query < last ? row[static_cast<size_t>(query)] : 0;
   value_.sink_logit_sum += 1 - total;
   value_.sink_logit_events += 1 - total >= event_mass_;
@@ -66,7 +67,8 @@ void HeadAttention::add(const forward::AttentionSums& sums, const forward::Visib
     const auto i = static_cast<size_t>(query);
     const double keys = static_cast<double>(last - first);
     count_step[static_cast<size_t>(first)] += 1, count_step[static_cast<size_t>(last)] -= 1;
-    share_step[static_cast<size_t>(first)] += 1 / keys, share_step[static_cast<size_t>(last)] -= 1 / keys;
+    share_step[static_cast<size_t>(first)] += 1 / keys,
+        share_step[static_cast<size_t>(last)] -= 1 / keys;
     value_.queries += 1;
     value_.queries_many += last - first > 1;
     value_.entropy_sum += sums.row_entropy[i];

@@ -41,13 +41,16 @@ double median_magnitude(const float* x, int64_t count, const std::vector<uint32_
   at::parallel_for(0, static_cast<int64_t>(parts.size()), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin * kPart; i < std::min(count, end * kPart); ++i) {
       const uint32_t bits = magnitude_bits(x[i]), bin = bits >> 16;
-      if (bin == upper_bin || bin == lower_bin) parts[static_cast<size_t>(i / kPart)].push_back(std::bit_cast<float>(bits));
+      if (bin == upper_bin || bin == lower_bin)
+        parts[static_cast<size_t>(i / kPart)].push_back(std::bit_cast<float>(bits));
     }
   });
   // Where the two middle ranks lie in different bins, all of the lower bin's members come first.
   std::vector<float> members;
-  for (const std::vector<float>& part : parts) members.insert(members.end(), part.begin(), part.end());
-  const double high = select(members, upper - below_upper + (lower_bin == upper_bin ? 0 : histogram[lower_bin]));
+  for (const std::vector<float>& part : parts)
+    members.insert(members.end(), part.begin(), part.end());
+  const double high =
+      select(members, upper - below_upper + (lower_bin == upper_bin ? 0 : histogram[lower_bin]));
   const double low = select(members, lower - below_lower);
   return (high + low) / 2;
 }
@@ -85,7 +88,8 @@ struct Part {
   std::vector<uint32_t> histogram = std::vector<uint32_t>(kBins);
 };
 
-void read_rows(const float* x, int64_t first, int64_t last, int64_t width, float floor, double* norms, Part& part) {
+void read_rows(const float* x, int64_t first, int64_t last, int64_t width, float floor,
+               double* norms, Part& part) {
   for (int64_t t = first; t < last; ++t) {
     const float* row = x + t * width;
     norms[t] = length(row, width);
@@ -110,8 +114,8 @@ ResidualValues residual_values(const float* x, int64_t tokens, int64_t width, do
   std::vector<Part> parts(static_cast<size_t>((tokens + kPartRows - 1) / kPartRows));
   at::parallel_for(0, static_cast<int64_t>(parts.size()), 1, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
-      read_rows(x, p * kPartRows, std::min(tokens, (p + 1) * kPartRows), width, static_cast<float>(large_floor),
-                values.norm.data(), parts[static_cast<size_t>(p)]);
+      read_rows(x, p * kPartRows, std::min(tokens, (p + 1) * kPartRows), width,
+                static_cast<float>(large_floor), values.norm.data(), parts[static_cast<size_t>(p)]);
     }
   });
   std::vector<uint32_t> histogram(kBins);
@@ -134,10 +138,12 @@ void Similarity::add(const float* z, int64_t rows) {
     add_rows(z, 1);  // token 0, with which all later rows are compared
     z += width_, rows -= 1;
   }
-  std::vector<Similarity> parts(static_cast<size_t>((rows + kPartRows - 1) / kPartRows), start_from());
+  std::vector<Similarity> parts(static_cast<size_t>((rows + kPartRows - 1) / kPartRows),
+                                start_from());
   at::parallel_for(0, static_cast<int64_t>(parts.size()), 1, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
-      parts[static_cast<size_t>(p)].add_rows(z + p * kPartRows * width_, std::min(kPartRows, rows - p * kPartRows));
+      parts[static_cast<size_t>(p)].add_rows(z + p * kPartRows * width_,
+                                             std::min(kPartRows, rows - p * kPartRows));
     }
   });
   for (const Similarity& part : parts) merge(part);

@@ -15,7 +15,8 @@ void NextTokenLoss::add(const at::Tensor& logits, std::span<const int32_t> next)
   const float* data = logits.data_ptr<float>();
   std::vector<double> normaliser(next.size());
   at::parallel_for(0, rows, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) normaliser[static_cast<size_t>(r)] = log_sum_exp(data + r * vocabulary, vocabulary);
+    for (int64_t r = begin; r < end; ++r)
+      normaliser[static_cast<size_t>(r)] = log_sum_exp(data + r * vocabulary, vocabulary);
   });
   for (size_t r = 0; r < next.size(); ++r) {
     if (next[r] < 0) continue;

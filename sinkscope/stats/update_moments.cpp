@@ -23,7 +23,8 @@ void UpdateMoments::add(const at::Tensor& context) {
   // Sums are new tensors: copies of this object share the old ones.
   constexpr int64_t kBlock = 128;
   for (int64_t first = 0; first < context.size(0); first += kBlock) {
-    const at::Tensor rows = context.narrow(0, first, std::min(kBlock, context.size(0) - first)).to(at::kDouble);
+    const at::Tensor rows =
+        context.narrow(0, first, std::min(kBlock, context.size(0) - first)).to(at::kDouble);
     second_ = second_ + at::matmul(rows.t(), rows);
     first_ = first_ + rows.sum(0);
   }
@@ -45,8 +46,8 @@ UpdateValues UpdateMoments::value(const at::Tensor& gram) const {
   const at::Tensor r = root(second_);  // M = r r^T
   const double top = at::linalg_eigvalsh(at::matmul(at::matmul(r.t(), g), r)).max().item<double>();
   values.stable_rank = values.energy / top;
-  values.common_mode =
-      at::matmul(first_, at::matmul(g, first_)).item<double>() / static_cast<double>(count_) / values.energy;
+  values.common_mode = at::matmul(first_, at::matmul(g, first_)).item<double>() /
+                       static_cast<double>(count_) / values.energy;
   return values;
 }
 

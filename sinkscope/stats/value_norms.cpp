@@ -30,7 +30,8 @@ at::Tensor output_gram(const at::Tensor& w_o, int64_t heads) {
   at::parallel_for(0, heads, 1, [&](int64_t begin, int64_t end) {
     const at::NoGradGuard no_grad;
     for (int64_t h = begin; h < end; ++h) {
-      const at::Tensor slice = w_o.narrow(1, h * width, width).to(at::kFloat).contiguous();  // [D, K]
+      const at::Tensor slice =
+          w_o.narrow(1, h * width, width).to(at::kFloat).contiguous();  // [D, K]
       gram[h].copy_(at::mm(slice.t(), slice));
     }
   });
@@ -42,15 +43,18 @@ std::vector<ValueNorms> value_norms(const at::Tensor& v, const at::Tensor& gram)
   const int64_t tokens = v.size(0), groups = v.size(1), width = v.size(2), heads = gram.size(0);
   const int64_t shared = heads / groups, blocks = (tokens + kBlock - 1) / kBlock;
   std::vector<ValueNorms> norms(static_cast<size_t>(heads));
-  for (ValueNorms& n : norms) n.head.resize(static_cast<size_t>(tokens)), n.out.resize(static_cast<size_t>(tokens));
+  for (ValueNorms& n : norms)
+    n.head.resize(static_cast<size_t>(tokens)), n.out.resize(static_cast<size_t>(tokens));
   // One product per group serves all of its query heads: [R, K] x [K, (H/G) K].
-  const at::Tensor grams = gram.view({groups, shared, width, width}).transpose(1, 2).reshape({groups, width, -1});
+  const at::Tensor grams =
+      gram.view({groups, shared, width, width}).transpose(1, 2).reshape({groups, width, -1});
   at::parallel_for(0, groups * blocks, 1, [&](int64_t begin, int64_t end) {
     const at::NoGradGuard no_grad;
     for (int64_t task = begin; task < end; ++task) {
-      const int64_t group = task / blocks, first = task % blocks * kBlock, rows = std::min(kBlock, tokens - first);
+      const int64_t group = task / blocks, first = task % blocks * kBlock,
+                    rows = std::min(kBlock, tokens - first);
       const at::Tensor values = v.narrow(0, first, rows).select(1, group).contiguous();  // [R, K]
-      const at::Tensor mapped = at::mm(values, grams[group]);                            // [R, (H/G) K]
+      const at::Tensor mapped = at::mm(values, grams[group]);  // [R, (H/G) K]
       for (int64_t r = 0; r < rows; ++r) {
         const float* x = values.data_ptr<float>() + r * width;
         const double length = root(x, x, width);

@@ -12,19 +12,19 @@ namespace sinkscope::stats {
 
 /// Attention of one head over one sequence (method.md section 1, streaming form).
 struct AttentionValues {
-  std::vector<double> key_mass;        ///< [T] sum over queries of A_ik
-  std::vector<double> key_mass_sq;     ///< [T] sum over queries of A_ik^2
-  std::vector<int64_t> key_events;     ///< [T] queries with A_ik >= event mass
-  std::vector<int64_t> key_queries;    ///< [T] queries that can see the key (n_k)
-  std::vector<double> key_uniform;     ///< [T] sum over those queries of 1/|V(i)|
-  double entropy_sum = 0;              ///< nats, over valid queries
-  double entropy_norm_sum = 0;         ///< entropy / log|V(i)| over queries with |V(i)| > 1
-  double self_sum = 0;                 ///< A_ii over valid queries
-  double square_sum = 0;               ///< sum_j A_ij^2 over valid queries
-  double sink_logit_sum = 0;           ///< 1 - sum_j A_ij: mass of a learned sink logit
-  int64_t sink_logit_events = 0;       ///< queries that give the sink logit >= event mass
-  int64_t queries = 0;                 ///< valid queries (at least one visible key)
-  int64_t queries_many = 0;            ///< those with |V(i)| > 1
+  std::vector<double> key_mass;      ///< [T] sum over queries of A_ik
+  std::vector<double> key_mass_sq;   ///< [T] sum over queries of A_ik^2
+  std::vector<int64_t> key_events;   ///< [T] queries with A_ik >= event mass
+  std::vector<int64_t> key_queries;  ///< [T] queries that can see the key (n_k)
+  std::vector<double> key_uniform;   ///< [T] sum over those queries of 1/|V(i)|
+  double entropy_sum = 0;            ///< nats, over valid queries
+  double entropy_norm_sum = 0;       ///< entropy / log|V(i)| over queries with |V(i)| > 1
+  double self_sum = 0;               ///< A_ii over valid queries
+  double square_sum = 0;             ///< sum_j A_ij^2 over valid queries
+  double sink_logit_sum = 0;         ///< 1 - sum_j A_ij: mass of a learned sink logit
+  int64_t sink_logit_events = 0;     ///< queries that give the sink logit >= event mass
+  int64_t queries = 0;               ///< valid queries (at least one visible key)
+  int64_t queries_many = 0;          ///< those with |V(i)| > 1
 };
 
 /// Lengths of the values before and after the head's slice of W_O (method.md section 2).
@@ -56,12 +56,12 @@ struct TopActivation {
 
 /// One hidden state [T, D] of one sequence (method.md sections 5 and 12).
 struct ResidualValues {
-  std::vector<double> norm;             ///< [T]
-  double median_abs = 0;                ///< exact median of |x| over all T x D entries
-  std::array<TopActivation, 3> top;     ///< largest |x| first; ties: lowest position, then channel
+  std::vector<double> norm;          ///< [T]
+  double median_abs = 0;             ///< exact median of |x| over all T x D entries
+  std::array<TopActivation, 3> top;  ///< largest |x| first; ties: lowest position, then channel
   /// Every entry with |x| > massive_abs_floor, at most 4096 of them, by position then channel.
   std::vector<TopActivation> large;
-  int64_t large_count = 0;              ///< number of such entries, also beyond the cap
+  int64_t large_count = 0;  ///< number of such entries, also beyond the cap
 };
 
 /// Directions of one [T, D] state (method.md section 7).

@@ -61,7 +61,8 @@ struct Compared {
 
 class SmolLm2 : public testing::TestWithParam<const char*> {
  protected:
-  std::unique_ptr<store::Store> scan_condition(const fs::path& model, const nlohmann::json& reference) {
+  std::unique_ptr<store::Store> scan_condition(const fs::path& model,
+                                               const nlohmann::json& reference) {
     const fs::path folder = test::scratch_directory("smollm2");
     const auto& ids = reference["conditions"][GetParam()]["ids"];
     std::ofstream(folder / "ids.json") << ids;
@@ -80,7 +81,8 @@ class SmolLm2 : public testing::TestWithParam<const char*> {
   }
 
   /// Every (sequence, layer, head) of a head metric; `skip` says which to leave out.
-  void compare_heads(const store::Store& store, const Reference& reference, const Compared& row, size_t width = 1) {
+  void compare_heads(const store::Store& store, const Reference& reference, const Compared& row,
+                     size_t width = 1) {
     const std::vector<float> expected = reference.read(row.reference);
     const size_t n = expected.size() / (kLayers * kHeads * width);
     double worst = 0;
@@ -91,7 +93,8 @@ class SmolLm2 : public testing::TestWithParam<const char*> {
         for (size_t i = 0; i < kHeads * width; ++i) {
           const double want = expected[(s * kLayers + layer) * kHeads * width + i];
           const double got = values.at(static_cast<int64_t>(s)).at(i);
-          const double difference = std::abs(got - want) / (row.relative ? std::max(std::abs(want), 1e-12) : 1);
+          const double difference =
+              std::abs(got - want) / (row.relative ? std::max(std::abs(want), 1e-12) : 1);
           if (!(difference <= worst)) worst = difference;
         }
       }
@@ -100,14 +103,17 @@ class SmolLm2 : public testing::TestWithParam<const char*> {
   }
 
   /// A layer metric; the reference counts from the embedding (`first` = 1) or from layer 0.
-  void compare_layers(const store::Store& store, const Reference& reference, const Compared& row, size_t first) {
+  void compare_layers(const store::Store& store, const Reference& reference, const Compared& row,
+                      size_t first) {
     const std::vector<float> expected = reference.read(row.reference);
     const size_t rows = kLayers + first, n = expected.size() / rows;
     for (size_t layer = 0; layer < kLayers; ++layer) {
       const auto values = store.values(row.metric, static_cast<int>(layer));
       for (size_t s = 0; s < n; ++s) {
-        const double want = expected[s * rows + layer + first], got = values.at(static_cast<int64_t>(s)).at(0);
-        EXPECT_NEAR(got, want, row.tolerance * (row.relative ? std::abs(want) : 1)) << row.metric << " layer " << layer;
+        const double want = expected[s * rows + layer + first],
+                     got = values.at(static_cast<int64_t>(s)).at(0);
+        EXPECT_NEAR(got, want, row.tolerance * (row.relative ? std::abs(want) : 1))
+            << row.metric << " layer " << layer;
       }
     }
   }
@@ -150,7 +156,8 @@ TEST_P(SmolLm2, EqualsTheReference) {
   for (size_t layer = 0; layer < kLayers; ++layer) {
     for (const auto& [sequence, values] : store->values("class", static_cast<int>(layer))) {
       for (size_t h = 0; h < kHeads; ++h) {
-        different += values[h] != classes[(static_cast<size_t>(sequence) * kLayers + layer) * kHeads + h];
+        different +=
+            values[h] != classes[(static_cast<size_t>(sequence) * kLayers + layer) * kHeads + h];
       }
     }
   }
@@ -161,7 +168,8 @@ TEST_P(SmolLm2, EqualsTheReference) {
   for (size_t s = 0; s < condition["loss"].size(); ++s) {
     EXPECT_NEAR(losses.at(static_cast<int64_t>(s))[0], condition["loss"][s].get<double>(), 2e-5);
   }
-  EXPECT_NEAR(document_["summary"]["sink_rate"].get<double>(), condition["summary"]["sink_rate"][0].get<double>(), 5e-4);
+  EXPECT_NEAR(document_["summary"]["sink_rate"].get<double>(),
+              condition["summary"]["sink_rate"][0].get<double>(), 5e-4);
   EXPECT_NEAR(document_["summary"]["sink_rate_from_layer_2"].get<double>(),
               condition["summary"]["sink_rate_from_layer2"][0].get<double>(), 5e-4);
   EXPECT_EQ(document_["summary"]["formation_layer"], condition["summary"]["formation_layer_rate"]);

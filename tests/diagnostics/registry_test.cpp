@@ -55,9 +55,9 @@ TEST(Registry, NamesAreUniqueAndEveryMetricIsDefined) {
 TEST(Registry, RowsStandBelowTheRowsTheyRead) {
   std::vector<std::string_view> names;
   for (const Diagnostic& diagnostic : all_diagnostics()) names.push_back(diagnostic.name);
-  const std::vector<std::string_view> expected = {"sink",      "values",  "update",   "update_all",
-                                                  "mechanism", "massive", "residual", "branches", "similarity",
-                                                  "loss",      "qk"};
+  const std::vector<std::string_view> expected = {"sink",       "values",  "update",   "update_all",
+                                                  "mechanism",  "massive", "residual", "branches",
+                                                  "similarity", "loss",    "qk"};
   EXPECT_EQ(names, expected);
 }
 

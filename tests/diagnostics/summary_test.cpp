@@ -69,12 +69,14 @@ TEST(SelectDiagnostics, PlainOnesAlwaysTheOthersByName) {
     }
     return joined;
   };
-  const std::string plain = "sink values update mechanism massive residual branches similarity loss ";
+  const std::string plain =
+      "sink values update mechanism massive residual branches similarity loss ";
   EXPECT_EQ(names({}), plain);
   EXPECT_EQ(names({"massive"}), plain);
   EXPECT_EQ(names({"qk"}), plain + "qk ");
-  EXPECT_EQ(names({"qk", "all"}),
-            "sink values update update_all mechanism massive residual branches similarity loss qk ");
+  EXPECT_EQ(
+      names({"qk", "all"}),
+      "sink values update update_all mechanism massive residual branches similarity loss qk ");
   EXPECT_THROW(names({"all", "norms"}), Error);
 }
 

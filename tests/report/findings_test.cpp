@@ -26,8 +26,7 @@ TEST(Findings, TheLayersThatSinkAreARange) {
   const Finding* strong = find(findings, "strong_layers");
   ASSERT_TRUE(strong);
   EXPECT_EQ(strong->layer, 2);
-  EXPECT_NE(strong->text.find("Sinks on position 0 in layers 2-3 (sink rate"),
-            std::string::npos)
+  EXPECT_NE(strong->text.find("Sinks on position 0 in layers 2-3 (sink rate"), std::string::npos)
       << strong->text;
 }
 

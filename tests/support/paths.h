@@ -18,7 +18,7 @@ std::filesystem::path scratch_directory(const std::string& name);
 }  // namespace sinkscope::test
 
 /// Declares `variable`, or skips the test by the name of what is absent.
-#define SINKSCOPE_DATA_OR_SKIP(variable, relative)                      \
-  const auto variable##_or_none = ::sinkscope::test::data_path(relative); \
+#define SINKSCOPE_DATA_OR_SKIP(variable, relative)                              \
+  const auto variable##_or_none = ::sinkscope::test::data_path(relative);       \
   if (!variable##_or_none) GTEST_SKIP() << "no reference data: " << (relative); \
   const std::filesystem::path variable = *variable##_or_none

@@ -32,12 +32,14 @@ double sum_over(const float* x, int64_t width, F f) {
   return static_cast<double>(hn::GetLane(hn::SumOfLanes(d, hn::Add(sum0, sum1)))) + tail;
 }
 
-void RmsNorm(const float* x, int64_t rows, int64_t width, const float* gain, float epsilon, float* y) {
+void RmsNorm(const float* x, int64_t rows, int64_t width, const float* gain, float epsilon,
+             float* y) {
   const D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   for (int64_t r = 0; r < rows; ++r, x += width, y += width) {
     const double square = sum_over(x, width, [](auto v) { return hn::Mul(v, v); });
-    const float factor = static_cast<float>(1 / std::sqrt(square / static_cast<double>(width) + epsilon));
+    const float factor =
+        static_cast<float>(1 / std::sqrt(square / static_cast<double>(width) + epsilon));
     const auto scale = hn::Set(d, factor);
     int64_t i = 0;
     for (; i + lanes <= width; i += lanes) {
@@ -47,18 +49,20 @@ void RmsNorm(const float* x, int64_t rows, int64_t width, const float* gain, flo
   }
 }
 
-void LayerNorm(const float* x, int64_t rows, int64_t width, const float* gain, const float* bias, float epsilon,
-               float* y) {
+void LayerNorm(const float* x, int64_t rows, int64_t width, const float* gain, const float* bias,
+               float epsilon, float* y) {
   const D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   for (int64_t r = 0; r < rows; ++r, x += width, y += width) {
-    const float mean = static_cast<float>(sum_over(x, width, [](auto v) { return v; }) / static_cast<double>(width));
+    const float mean = static_cast<float>(sum_over(x, width, [](auto v) { return v; }) /
+                                          static_cast<double>(width));
     const auto centre = hn::Set(d, mean);
     const double square = sum_over(x, width, [&](auto v) {
       const auto c = hn::Sub(v, centre);
       return hn::Mul(c, c);
     });
-    const float factor = static_cast<float>(1 / std::sqrt(square / static_cast<double>(width) + epsilon));
+    const float factor =
+        static_cast<float>(1 / std::sqrt(square / static_cast<double>(width) + epsilon));
     const auto scale = hn::Set(d, factor);
     int64_t i = 0;
     for (; i + lanes <= width; i += lanes) {
@@ -69,7 +73,8 @@ void LayerNorm(const float* x, int64_t rows, int64_t width, const float* gain, c
   }
 }
 
-void Rotate(float* x, int64_t heads, int64_t head_width, int64_t rotary, const float* cos, const float* sin) {
+void Rotate(float* x, int64_t heads, int64_t head_width, int64_t rotary, const float* cos,
+            const float* sin) {
   const D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), half = rotary / 2;
   for (int64_t h = 0; h < heads; ++h, x += head_width) {
@@ -112,14 +117,16 @@ HWY_EXPORT(LayerNorm);
 HWY_EXPORT(Rotate);
 HWY_EXPORT(SiluMultiply);
 
-void rms_norm(const float* x, int64_t rows, int64_t width, const float* gain, float epsilon, float* y) {
+void rms_norm(const float* x, int64_t rows, int64_t width, const float* gain, float epsilon,
+              float* y) {
   HWY_DYNAMIC_DISPATCH(RmsNorm)(x, rows, width, gain, epsilon, y);
 }
-void layer_norm(const float* x, int64_t rows, int64_t width, const float* gain, const float* bias, float epsilon,
-                float* y) {
+void layer_norm(const float* x, int64_t rows, int64_t width, const float* gain, const float* bias,
+                float epsilon, float* y) {
   HWY_DYNAMIC_DISPATCH(LayerNorm)(x, rows, width, gain, bias, epsilon, y);
 }
-void rotate(float* x, int64_t heads, int64_t head_width, int64_t rotary, const float* cos, const float* sin) {
+void rotate(float* x, int64_t heads, int64_t head_width, int64_t rotary, const float* cos,
+            const float* sin) {
   HWY_DYNAMIC_DISPATCH(Rotate)(x, heads, head_width, rotary, cos, sin);
 }
 void silu_multiply(const float* gate, const float* up, int64_t count, float* y) {

@@ -8,15 +8,17 @@ namespace sinkscope::forward::kernels {
 // set at run time. Sums run in float64 over partial float sums of a vector each.
 
 /// y = x / sqrt(mean(x^2) + epsilon) * gain, per row of `width`.
-void rms_norm(const float* x, int64_t rows, int64_t width, const float* gain, float epsilon, float* y);
+void rms_norm(const float* x, int64_t rows, int64_t width, const float* gain, float epsilon,
+              float* y);
 
 /// y = (x - mean) / sqrt(var + epsilon) * gain + bias, per row of `width`.
-void layer_norm(const float* x, int64_t rows, int64_t width, const float* gain, const float* bias, float epsilon,
-                float* y);
+void layer_norm(const float* x, int64_t rows, int64_t width, const float* gain, const float* bias,
+                float epsilon, float* y);
 
 /// Rotates the first `rotary` channels of each of `heads` heads in pairs (i, i + rotary/2):
 /// heads lie at x[row * stride + head * head_width]. cos, sin: [rotary/2] for this row's position.
-void rotate(float* x, int64_t heads, int64_t head_width, int64_t rotary, const float* cos, const float* sin);
+void rotate(float* x, int64_t heads, int64_t head_width, int64_t rotary, const float* cos,
+            const float* sin);
 
 /// y[i] = silu(gate[i]) * up[i].
 void silu_multiply(const float* gate, const float* up, int64_t count, float* y);

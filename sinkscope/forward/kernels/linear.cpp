@@ -11,7 +11,8 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
     at::Tensor y = at::linear(x.to(at::kBFloat16), weight).to(at::kFloat);
     return bias.defined() ? y.add_(bias) : y;
   }
-  const bool onednn = at::hasMKLDNN() && x.device().is_cpu() && x.scalar_type() == at::kFloat && x.size(0) > 1;
+  const bool onednn =
+      at::hasMKLDNN() && x.device().is_cpu() && x.scalar_type() == at::kFloat && x.size(0) > 1;
   if (!onednn) return bias.defined() ? at::linear(x, weight, bias) : at::linear(x, weight);
   return at::mkldnn_linear(x.to_mkldnn(), weight, bias).to_dense();
 }

@@ -13,9 +13,9 @@ namespace sinkscope::forward::kernels {
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
 
 /// Call once before the first pass. Keeps freed blocks of several megabytes in the process: fresh
-/// pages for every product cost as much as the product itself. And makes OpenBLAS, where that is the
-/// BLAS, run on the caller's thread: its own threads would fight with those of OpenMP, which wait
-/// spinning; large products go to oneDNN, small ones are shared out as tasks.
+/// pages for every product cost as much as the product itself. And makes OpenBLAS, where that is
+/// the BLAS, run on the caller's thread: its own threads would fight with those of OpenMP, which
+/// wait spinning; large products go to oneDNN, small ones are shared out as tasks.
 void prepare_process();
 
 }  // namespace sinkscope::forward::kernels
