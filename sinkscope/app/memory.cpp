@@ -27,6 +27,14 @@ int64_t available_memory() {
   return available;
 }
 
+bool cpu_has_bfloat16() {
+  std::ifstream cpuinfo("/proc/cpuinfo");  // flags avx512_bf16, amx_bf16, bf16
+  for (std::string line; std::getline(cpuinfo, line);) {
+    if (line.find("bf16") != std::string::npos) return true;
+  }
+  return false;
+}
+
 double peak_rss_mb() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

@@ -9,6 +9,9 @@ int64_t available_memory();  ///< bytes that new processes could get now (MemAva
                              ///< limit included
 double peak_rss_mb();        ///< of this process so far
 
+/// Whether the processor multiplies bfloat16 itself; otherwise LibTorch emulates it, very slowly.
+bool cpu_has_bfloat16();
+
 /// "1.2 GB", "350 MB".
 std::string bytes_text(int64_t bytes);
 /// "1,234,567".

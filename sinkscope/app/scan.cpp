@@ -125,6 +125,10 @@ void Scan::open() {
   const model::ModelSpec& spec = model_->spec();
   inputs_ = read_inputs(options_.inputs, tokenizer_.get(), spec.vocabulary);
   for (const std::string& note : model_->notes()) inputs_.warnings.push_back(note);
+  if (options_.dtype == "bf16" && !cpu_has_bfloat16()) {
+    inputs_.warnings.push_back(
+        "this processor has no bfloat16 arithmetic: --dtype bf16 will be slow");
+  }
   measure_.layers = parse_layers(options_.layers, static_cast<int>(spec.layers));
   measure_.heads =
       parse_heads(options_.heads, static_cast<int>(spec.layers), static_cast<int>(spec.heads));
