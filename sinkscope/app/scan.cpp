@@ -289,7 +289,6 @@ void Scan::measure() {
   }
   forward_s_ = seconds_since(begin);
   measured_tokens_ = todo_tokens;
-  if (!todo.empty()) store_->rebuild_summary();
 }
 
 void Scan::put_facts() {
@@ -336,6 +335,9 @@ int Scan::run() {
   open_store();
   measure();
   put_facts();
+  // In any case, and after the facts it names: a run may have been killed between its last batch
+  // and this.
+  store_->rebuild_summary();
   RenderOptions options = render_options();
   options.overwrite = true;  // what may not be replaced was refused before the run
   render(*store_, options, console_);

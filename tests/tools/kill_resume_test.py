@@ -63,6 +63,8 @@ def main(program):
         for name in expected:
             if expected[name] != found.get(name):
                 sys.exit(f"table {name} differs after {kills} kills")
+        if str(MODEL) not in expected["model"][0]:
+            sys.exit(f"the summary does not name the model: {expected['model']}")
         if finished(killed) != SEQUENCES:
             sys.exit(f"{finished(killed)} of {SEQUENCES} sequences are finished")
         print(f"{kills} kills, {partial} of them with a part finished; {len(expected)} tables equal")
