@@ -4,7 +4,7 @@
     python3 bench/compare_peers.py --bin build/release/sinkscope --model SmolLM2-135M-Instruct.Q4_1.gguf
 
 Whole forward passes in float32 on two threads, A B C A B C, medians. transformers and llama-cpp-python are
-left out by name when they are not installed; llama.cpp reads a float32 copy of the file, which is written
+left out by name when they are not installed (transformers needs torch, gguf and accelerate); llama.cpp reads a float32 copy of the file, which is written
 once beside --scratch (needs the packages gguf and numpy). sinkscope's time is its forward_s: every statistic
 of a plain scan, and the reading and dequantising of all weights, which the others do before.
 """
