@@ -14,6 +14,7 @@
 #include "sinkscope/forward/runner.h"
 #include "sinkscope/io/safetensors.h"
 #include "sinkscope/report/json.h"
+#include "sinkscope/report/text.h"
 
 namespace sinkscope::app {
 namespace {
@@ -153,7 +154,7 @@ std::string text_of(const ordered_json& value) {
   if (value.is_null()) return "-";
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
-  if (value.is_number_integer()) return grouped(value.get<int64_t>());
+  if (value.is_number_integer()) return report::count_text(value.get<int64_t>());
   return value.dump();
 }
 
@@ -170,7 +171,7 @@ void write_table(const ordered_json& document, std::ostream& out) {
     out << fmt::format("  {:<48} {:<8} {:<18} {:>14}", t["name"].get<std::string>(),
                        t["dtype"].get<std::string>(),
                        fmt::format("[{}]", fmt::join(t["shape"].get<std::vector<int64_t>>(), ", ")),
-                       grouped(t["bytes"].get<int64_t>()));
+                       report::count_text(t["bytes"].get<int64_t>()));
     if (!t["first_bad"].is_null()) {
       out << fmt::format("  {} NaN, {} infinite, first at element {}", t["nan"].get<int64_t>(),
                          t["infinite"].get<int64_t>(), t["first_bad"].get<int64_t>());

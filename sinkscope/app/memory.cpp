@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "sinkscope/base/error.h"
+#include "sinkscope/report/text.h"
 
 namespace sinkscope::app {
 
@@ -47,24 +48,14 @@ std::string bytes_text(int64_t bytes) {
   return fmt::format("{:.0f} MB", std::max(1.0, value / 1e6));
 }
 
-std::string grouped(int64_t number) {
-  const std::string digits = std::to_string(number);
-  std::string text;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    const bool after_digit = i > 0 && digits[i - 1] != '-';
-    if (after_digit && (digits.size() - i) % 3 == 0) text += ',';
-    text += digits[i];
-  }
-  return text;
-}
-
 void check_memory(int64_t planned, int64_t limit) {
   const int64_t allowed = limit > 0 ? limit : available_memory();
   if (planned <= allowed) return;
   throw Error(
       ErrorKind::kTooLarge, "plan memory",
-      fmt::format("{} bytes ({}) are needed, {} {}", grouped(planned), bytes_text(planned),
-                  limit > 0 ? "--max-memory allows" : "the machine has free", grouped(allowed)),
+      fmt::format("{} bytes ({}) are needed, {} {}", report::count_text(planned),
+                  bytes_text(planned), limit > 0 ? "--max-memory allows" : "the machine has free",
+                  report::count_text(allowed)),
       "fewer tokens at once (--batch-tokens, --seq-len) need less; --max-memory sets the limit");
 }
 

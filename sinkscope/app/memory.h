@@ -14,8 +14,6 @@ bool cpu_has_bfloat16();
 
 /// "1.2 GB", "350 MB".
 std::string bytes_text(int64_t bytes);
-/// "1,234,567".
-std::string grouped(int64_t number);
 
 /// Throws kTooLarge with the size needed when `planned` passes `limit` (0: available_memory()).
 void check_memory(int64_t planned, int64_t limit);

@@ -17,6 +17,7 @@
 #include "sinkscope/base/sha256.h"
 #include "sinkscope/diagnostics/summary.h"
 #include "sinkscope/forward/runner.h"
+#include "sinkscope/report/text.h"
 #include "sinkscope/store/run_facts.h"
 
 namespace sinkscope::app {
@@ -69,8 +70,7 @@ class Scan {
   store::RunIdentity identity() const;
   void open_store();
   void measure();
-  void measure_batch(forward::Runner& runner, const Batch& batch, Progress& progress,
-                     int64_t done_before);
+  void measure_batch(forward::Runner& runner, const Batch& batch);
   void put_facts();
   RenderOptions render_options() const;
 
@@ -173,7 +173,7 @@ void Scan::announce() const {
   }
   err << fmt::format("model    {}  {}\n", model_->path().string(), model_->spec().text());
   err << fmt::format("inputs   {} of {} sequences, {} tokens in all, longest {}; --bos {}\n",
-                     inputs_.sequences.size(), inputs_.available, grouped([&] {
+                     inputs_.sequences.size(), inputs_.available, report::count_text([&] {
                        int64_t sum = 0;
                        for (const auto& s : inputs_.sequences)
                          sum += static_cast<int64_t>(s.ids.size());
@@ -227,8 +227,7 @@ void Scan::open_store() {
   store_->put_metrics(metrics);
 }
 
-void Scan::measure_batch(forward::Runner& runner, const Batch& batch, Progress& progress,
-                         int64_t done_before) {
+void Scan::measure_batch(forward::Runner& runner, const Batch& batch) {
   std::vector<forward::Stream> streams;
   for (const store::SequenceInfo* s : batch) streams.push_back({s->ids});
   Measure measure(model_->spec(), measure_, batch);
@@ -275,7 +274,7 @@ void Scan::measure() {
     batch_tokens = 0;
     for (const store::SequenceInfo* s : *batch) batch_tokens += static_cast<int64_t>(s->ids.size());
     try {
-      measure_batch(runner, *batch, progress, done);
+      measure_batch(runner, *batch);
     } catch (const Error& error) {
       if (error.kind != ErrorKind::kInterrupted) throw;
       throw Error(ErrorKind::kInterrupted, "scan",
