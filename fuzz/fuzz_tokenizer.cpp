@@ -35,7 +35,8 @@ void split(std::string_view text) {
   }();
   for (const text::PreType& type : types) {
     const char* at = text.data();
-    for (const std::string_view piece : type.pre_tokenizer.split(text)) {
+    const text::Pieces pieces = type.pre_tokenizer.split(text);
+    for (const std::string_view piece : pieces.list) {
       if (piece.data() != at || piece.empty()) std::abort();
       at += piece.size();
     }

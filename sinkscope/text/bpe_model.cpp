@@ -16,15 +16,17 @@ uint64_t pair_key(int32_t left, int32_t right) {
 }  // namespace
 
 BpeModel::BpeModel(Vocabulary vocabulary, Options options)
-    : vocabulary_(std::move(vocabulary)), options_(options) {}
+    : PieceModel(std::move(vocabulary)), options_(std::move(options)) {}
 
 BpeModel::BpeModel(Vocabulary vocabulary, Options options, std::vector<double> scores)
-    : vocabulary_(std::move(vocabulary)), options_(options), scores_(std::move(scores)) {}
+    : PieceModel(std::move(vocabulary)), options_(std::move(options)), scores_(std::move(scores)) {}
 
 bool BpeModel::add_merge(std::string_view left, std::string_view right) {
   const auto left_id = vocabulary_.find(left);
   const auto right_id = vocabulary_.find(right);
-  const auto joined_id = vocabulary_.find(std::string(left).append(right));
+  const std::string_view tail =
+      right.starts_with(options_.inner_prefix) ? right.substr(options_.inner_prefix.size()) : right;
+  const auto joined_id = vocabulary_.find(std::string(left).append(tail));
   if (!left_id || !right_id || !joined_id) return false;
   const auto rank = static_cast<double>(merges_.size());
   merges_.try_emplace(pair_key(*left_id, *right_id), Merge{rank, *joined_id});
@@ -52,11 +54,23 @@ std::vector<BpeModel::Symbol> BpeModel::symbols_of(std::string_view piece) const
     const auto index = static_cast<int32_t>(symbols.size());
     symbols.push_back({index - 1, index + 1, static_cast<uint32_t>(at),
                        static_cast<uint32_t>(length),
-                       vocabulary_.find(piece.substr(at, length)).value_or(kNone)});
+                       find_character(piece, at, length).value_or(kNone)});
     at += length;
   }
   if (!symbols.empty()) symbols.back().next = kNone;
   return symbols;
+}
+
+std::optional<int32_t> BpeModel::find_character(std::string_view piece, size_t at,
+                                                size_t length) const {
+  const std::string_view character = piece.substr(at, length);
+  if (options_.end_suffix.empty() && options_.inner_prefix.empty()) {
+    return vocabulary_.find(character);
+  }
+  std::string spelling = at > 0 ? options_.inner_prefix : std::string();
+  spelling += character;
+  if (at + length == piece.size()) spelling += options_.end_suffix;
+  return vocabulary_.find(spelling);
 }
 
 std::optional<BpeModel::Merge> BpeModel::find_merge(std::string_view piece, const Symbol& left,
@@ -118,9 +132,7 @@ void BpeModel::put(std::string_view piece, const std::vector<Symbol>& symbols, I
       continue;
     }
     const std::string_view bytes = piece.substr(symbol.begin, symbol.length);
-    const bool has_bytes = std::all_of(bytes.begin(), bytes.end(), [&](char byte) {
-      return vocabulary_.byte_id(static_cast<uint8_t>(byte)).has_value();
-    });
+    const bool has_bytes = vocabulary_.has_bytes(bytes);
     if (has_bytes) {
       for (const char byte : bytes) out.push_back(*vocabulary_.byte_id(static_cast<uint8_t>(byte)));
     } else if (options_.unknown && !(after_unknown && options_.fuse_unknown)) {

@@ -7,14 +7,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sinkscope/text/tokenizer.h"
-#include "sinkscope/text/vocabulary.h"
+#include "sinkscope/text/piece_model.h"
 
 namespace sinkscope::text {
 
 /// Byte pair encoding of one piece of text: the best pair of neighbours is joined until none is
 /// left; of equally good pairs the leftmost. Time n log n in the bytes of the piece.
-class BpeModel {
+class BpeModel final : public PieceModel {
  public:
   enum class Units { kBytes, kCharacters };  ///< what a piece consists of at first
 
@@ -24,6 +23,10 @@ class BpeModel {
     bool fuse_unknown = false;  ///< neighbouring unknown characters give one id
     /// For what neither a token nor bytes can say; absent: dropped.
     std::optional<int32_t> unknown = std::nullopt;
+    /// Joined to the spelling of the last character of a piece when it is looked up (CLIP: "</w>").
+    std::string end_suffix = {};
+    /// The same in front of each character but the first; a merge drops it from its right part.
+    std::string inner_prefix = {};
   };
 
   /// Pairs are ranked by merges, see add_merge.
@@ -35,8 +38,7 @@ class BpeModel {
   /// given twice keeps its first rank.
   bool add_merge(std::string_view left, std::string_view right);
 
-  void encode(std::string_view piece, Ids& out) const;
-  const Vocabulary& vocabulary() const { return vocabulary_; }
+  void encode(std::string_view piece, Ids& out) const override;
 
  private:
   static constexpr int32_t kNone = -1;
@@ -63,12 +65,12 @@ class BpeModel {
   };
 
   std::vector<Symbol> symbols_of(std::string_view piece) const;
+  std::optional<int32_t> find_character(std::string_view piece, size_t at, size_t length) const;
   std::optional<Merge> find_merge(std::string_view piece, const Symbol& left,
                                   const Symbol& right) const;
   void merge_all(std::string_view piece, std::vector<Symbol>& symbols) const;
   void put(std::string_view piece, const std::vector<Symbol>& symbols, Ids& out) const;
 
-  Vocabulary vocabulary_;
   Options options_;
   std::unordered_map<uint64_t, Merge> merges_;  ///< by the two ids
   std::vector<double> scores_;                  ///< empty: merges rank the pairs

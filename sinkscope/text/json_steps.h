@@ -1,26 +1,23 @@
 #pragma once
 
+#include <vector>
+
 #include "sinkscope/io/config_json.h"
-#include "sinkscope/text/normalizer.h"
 #include "sinkscope/text/pre_tokenizer.h"
+#include "sinkscope/text/rewrite.h"
 
 namespace sinkscope::text {
 
-/// What tokenizer.json does to text before the model sees it.
-struct TextSteps {
-  Normalizer normalizer;
+/// The key `normalizer` of tokenizer.json; nothing when absent. Throws kUnsupported naming a
+/// construct that we do not read, kBadFile for a damaged one.
+std::vector<Rewrite> read_normalizer(const io::Config& tokenizer);
+
+struct PreTokenizerSteps {
   PreTokenizer pre_tokenizer;
   bool byte_level = false;  ///< the model works on bytes, its vocabulary is spelt in byte letters
 };
 
-/// From the keys `normalizer` and `pre_tokenizer` of `tokenizer`. Throws kUnsupported naming a
-/// construct that we do not read, kBadFile for a damaged one.
-TextSteps read_text_steps(const io::Config& tokenizer);
-
-/// Refuses a construct of tokenizer.json.
-[[noreturn]] void refuse_construct(const io::Config& at, std::string_view construct);
-
-/// The objects of the array under `key`; none when absent.
-std::vector<io::Config> objects(const io::Config& at, std::string_view key);
+/// The key `pre_tokenizer`; refuses as read_normalizer does.
+PreTokenizerSteps read_pre_tokenizer(const io::Config& tokenizer);
 
 }  // namespace sinkscope::text

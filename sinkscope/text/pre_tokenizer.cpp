@@ -14,7 +14,7 @@ struct Segment {
 };
 
 // The matches and the text between them, in order; empty ones only cut.
-std::vector<Segment> segments(const PreTokenizer::Step& step, std::string_view text) {
+std::vector<Segment> segments(const PreTokenizer::Split& step, std::string_view text) {
   std::vector<Regex::Match> matches;
   step.pattern.find_all(text, matches);
   std::vector<Segment> out;
@@ -47,7 +47,7 @@ bool merges(SplitBehaviour behaviour, const Segment& previous, const Segment& cu
   return false;
 }
 
-void apply(const PreTokenizer::Step& step, std::string_view text,
+void apply(const PreTokenizer::Split& step, std::string_view text,
            std::vector<std::string_view>& out) {
   const std::vector<Segment> parts = segments(step, text);
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -60,24 +60,50 @@ void apply(const PreTokenizer::Step& step, std::string_view text,
   }
 }
 
+// `first` holds for the first piece and is cleared when that piece goes.
+void apply(const PreTokenizer::Split& step, std::vector<std::string_view>& pieces, bool* first) {
+  std::vector<std::string_view> next;
+  for (const std::string_view piece : pieces) apply(step, piece, next);
+  if (!next.empty() && next.front().data() != pieces.front().data()) *first = false;
+  pieces.swap(next);
+}
+
+// One buffer takes all pieces: a text of many words makes many short ones.
+void apply(const Rewrite& step, std::vector<std::string_view>& pieces, bool first,
+           std::deque<std::string>& rewritten) {
+  std::string& buffer = rewritten.emplace_back();
+  std::vector<size_t> ends;
+  for (const std::string_view piece : pieces) {
+    buffer += step(piece, first && ends.empty());
+    ends.push_back(buffer.size());
+  }
+  pieces.clear();
+  size_t begin = 0;
+  for (const size_t end : ends) {
+    if (begin < end) pieces.push_back(std::string_view(buffer).substr(begin, end - begin));
+    begin = end;
+  }
+}
+
 }  // namespace
 
-std::vector<std::string_view> PreTokenizer::split(std::string_view text) const {
-  std::vector<std::string_view> out;
-  std::vector<std::string_view> pieces;
-  std::vector<std::string_view> next;
+Pieces PreTokenizer::split(std::string_view text, bool first) const {
+  Pieces out;
   for (size_t at = 0; at < text.size();) {
     const Run run = utf8_run(text, at);
+    bool run_first = first && at == 0;
     at += run.bytes.size();
-    pieces.assign(1, run.bytes);
+    std::vector<std::string_view> pieces = {run.bytes};
     if (run.well_formed) {
       for (const Step& step : steps_) {
-        next.clear();
-        for (const std::string_view piece : pieces) apply(step, piece, next);
-        pieces.swap(next);
+        if (const auto* const split = std::get_if<Split>(&step)) {
+          apply(*split, pieces, &run_first);
+        } else {
+          apply(std::get<Rewrite>(step), pieces, run_first, out.rewritten);
+        }
       }
     }
-    out.insert(out.end(), pieces.begin(), pieces.end());
+    out.list.insert(out.list.end(), pieces.begin(), pieces.end());
   }
   return out;
 }

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <deque>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "sinkscope/text/regex.h"
+#include "sinkscope/text/rewrite.h"
 
 namespace sinkscope::text {
 
@@ -17,21 +20,29 @@ enum class SplitBehaviour {
   kContiguous
 };
 
-/// Splits text into the pieces inside which tokens are merged; each step splits the pieces of the
-/// one before. Thread-safe.
+/// What a text was split into. Movable: the texts that pieces point into stay where they are.
+struct Pieces {
+  std::vector<std::string_view> list;  ///< non-empty, in order
+  std::deque<std::string> rewritten;   ///< texts that rewriting steps made
+};
+
+/// Splits text into the pieces that the model encodes; each step splits or rewrites the pieces of
+/// the one before. Thread-safe.
 class PreTokenizer {
  public:
-  struct Step {
+  struct Split {
     Regex pattern;
     SplitBehaviour behaviour = SplitBehaviour::kIsolated;
     bool invert = false;  ///< matches and the text between them change places
   };
+  using Step = std::variant<Split, Rewrite>;
 
-  void add(Step step) { steps_.push_back(std::move(step)); }
+  void add(Split step) { steps_.emplace_back(std::move(step)); }
+  void add(Rewrite step) { steps_.emplace_back(std::move(step)); }
 
-  /// Non-empty pieces, in order, pointing into `text`. Runs of bytes that are no UTF-8 are pieces
-  /// of their own.
-  std::vector<std::string_view> split(std::string_view text) const;
+  /// The pieces point into `text` where no step rewrites. Runs of bytes that are no UTF-8 are
+  /// pieces of their own, untouched. `first`: as for Rewrite.
+  Pieces split(std::string_view text, bool first = true) const;
 
  private:
   std::vector<Step> steps_;

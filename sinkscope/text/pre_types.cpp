@@ -26,16 +26,32 @@ std::string gpt4_pattern(std::string_view digits) {
 }
 
 // Words end where a lower-case run ends: "PascalCase" is two. Marks count as either case.
-std::string gpt4o_pattern() {
+std::string cased_pattern(std::string_view behind_word, std::string_view digits) {
   constexpr std::string_view upper = R"([\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])";
   constexpr std::string_view lower = R"([\p{Ll}\p{Lm}\p{Lo}\p{M}])";
   constexpr std::string_view before = R"([^\r\n\p{L}\p{N}]?)";
-  return fmt::format(
-      R"({0}{1}*{2}+{3}?|{0}{1}+{2}*{3}?|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{4})",
-      before, upper, lower, kContraction, kSpaces);
+  return fmt::format(R"({0}{1}*{2}+{3}|{0}{1}+{2}*{3}|{4}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{5})",
+                     before, upper, lower, behind_word, digits, kSpaces);
 }
 
-enum class Rule { kGpt2, kDigitsGpt2, kFalcon, kGpt4, kGpt4EachDigit, kGpt4o };
+// As GPT-4 with each digit alone, but marks belong to words.
+std::string marked_pattern() {
+  return fmt::format(
+      R"({}|[^\r\n\p{{L}}\p{{N}}]?[\p{{L}}\p{{M}}]+|{}| ?[^\s\p{{L}}\p{{M}}\p{{N}}]+[\r\n]*|{})",
+      kContraction, kEachDigit, kSpaces);
+}
+
+enum class Rule {
+  kGpt2,
+  kDigitsGpt2,
+  kFalcon,
+  kGpt4,
+  kGpt4EachDigit,
+  kGpt4Marks,
+  kGpt4o,
+  kTekken,
+  kBloom
+};
 
 std::vector<std::string> patterns(Rule rule) {
   switch (rule) {
@@ -48,7 +64,11 @@ std::vector<std::string> patterns(Rule rule) {
       return {R"([\p{P}$+<=>^|`~]+)", std::string(kGpt2Pattern), "[0-9]{3}"};
     case Rule::kGpt4: return {gpt4_pattern(R"(\p{N}{1,3})")};
     case Rule::kGpt4EachDigit: return {gpt4_pattern(kEachDigit)};
-    case Rule::kGpt4o: return {gpt4o_pattern()};
+    case Rule::kGpt4Marks: return {marked_pattern()};
+    case Rule::kGpt4o: return {cased_pattern(fmt::format("{}?", kContraction), R"(\p{N}{1,3})")};
+    case Rule::kTekken: return {cased_pattern("", kEachDigit)};
+    case Rule::kBloom:
+      return {R"( ?[^(\s|.,!?\x{2026}\x{3002}\x{FF0C}\x{3001}\x{964}\x{6D4}\x{60C})]+)"};
   }
   return {};
 }
@@ -67,24 +87,63 @@ constexpr NamedRule kNamedRules[] = {
     {"mpt", Rule::kGpt2},
     {"olmo", Rule::kGpt2},
     {"jais", Rule::kGpt2},
+    {"gigachat", Rule::kGpt2},
+    {"a.x-4.0", Rule::kGpt2},
+    {"mellum", Rule::kGpt2},
+    {"modern-bert", Rule::kGpt2},
+    {"exaone4", Rule::kGpt2},
+    {"trillion", Rule::kGpt2},
+    {"granite-docling", Rule::kGpt2},
+    {"jina-es", Rule::kGpt2},
+    {"jina-de", Rule::kGpt2},
+    {"jina-v2-es", Rule::kGpt2},
+    {"jina-v2-de", Rule::kGpt2},
+    {"jina-v1-en", Rule::kGpt2},
+    {"jina-v2-code", Rule::kGpt2},
+    {"roberta-bpe", Rule::kGpt2},
     {"starcoder", Rule::kDigitsGpt2},
     {"smollm", Rule::kDigitsGpt2},
     {"refact", Rule::kDigitsGpt2},
     {"command-r", Rule::kDigitsGpt2},
     {"codeshell", Rule::kDigitsGpt2},
+    {"exaone", Rule::kDigitsGpt2},
+    {"minerva-7b", Rule::kDigitsGpt2},
+    {"mellum2", Rule::kDigitsGpt2},
     {"falcon", Rule::kFalcon},
     {"llama-bpe", Rule::kGpt4, true, true},
     {"llama3", Rule::kGpt4, true, true},
     {"llama-v3", Rule::kGpt4, true, true},
     {"falcon3", Rule::kGpt4, true, true},
+    {"falcon-h1", Rule::kGpt4, true, true},
+    {"pixtral", Rule::kGpt4, true, true},
+    {"midm-2.0", Rule::kGpt4, true, true},
+    {"lfm2", Rule::kGpt4, true, true},
+    {"jina-v5-nano", Rule::kGpt4, true, true},
+    {"glm4", Rule::kGpt4, true},
+    {"glm5", Rule::kGpt4, true},
     {"dbrx", Rule::kGpt4},
     {"smaug-bpe", Rule::kGpt4},
+    {"chatglm-bpe", Rule::kGpt4},
     {"qwen2", Rule::kGpt4EachDigit},
     {"deepseek-r1-qwen", Rule::kGpt4EachDigit},
     {"stablelm2", Rule::kGpt4EachDigit},
+    {"megrez", Rule::kGpt4EachDigit},
+    {"hunyuan", Rule::kGpt4EachDigit},
+    {"kormo", Rule::kGpt4EachDigit},
+    {"f2llmv2", Rule::kGpt4EachDigit},
+    {"solar-open", Rule::kGpt4EachDigit},
+    {"grok-2", Rule::kGpt4EachDigit},
+    {"qwen35", Rule::kGpt4Marks},
     {"gpt-4o", Rule::kGpt4o},
     {"o200k", Rule::kGpt4o},
     {"llama4", Rule::kGpt4o},
+    {"kanana2", Rule::kGpt4o},
+    {"talkie", Rule::kGpt4o},
+    {"minimax-m2", Rule::kGpt4o},
+    {"tekken", Rule::kTekken, true, true},
+    {"bloom", Rule::kBloom},
+    {"poro-chat", Rule::kBloom},
+    {"gpt3-finnish", Rule::kBloom},
 };
 
 }  // namespace
@@ -100,7 +159,7 @@ PreType named_pre_type(std::string_view name, const std::string& where) {
   }
   PreType type{{}, entry->ignore_merges, entry->adds_bos};
   for (const std::string& pattern : patterns(entry->rule)) {
-    type.pre_tokenizer.add({Regex(pattern, fmt::format("pre type {}", name))});
+    type.pre_tokenizer.add(PreTokenizer::Split{Regex(pattern, fmt::format("pre type {}", name))});
   }
   return type;
 }

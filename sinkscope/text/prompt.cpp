@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sinkscope/base/error.h"
 #include "sinkscope/text/tokenizer.h"
 #include "sinkscope/text/utf8.h"
@@ -32,6 +34,42 @@ void append_label(char32_t c, std::string_view sequence, std::string& out) {
   }
 }
 
+std::string named(const Tokenizer& tokenizer, std::string_view role, int32_t id) {
+  return fmt::format("{} ({}, id {})", role, token_label(tokenizer, id), id);
+}
+
+void add_bos(const Tokenizer& tokenizer, int32_t bos, BosRule rule, Prompt& prompt) {
+  const bool own = !prompt.ids.empty() && prompt.ids[0] == bos;
+  const bool wanted = rule == BosRule::kAlways || (rule == BosRule::kAuto && tokenizer.adds_bos());
+  prompt.bos_added = wanted && (rule == BosRule::kAlways || !own);
+  const std::string name = named(tokenizer, "BOS", bos);
+  if (wanted && own) {
+    prompt.warnings.push_back(fmt::format(
+        "the text brings its own {}; {}", name,
+        prompt.bos_added ? "--bos always put a second one in front" : "none was added"));
+  }
+  if (prompt.bos_added) prompt.ids.insert(prompt.ids.begin(), bos);
+  const bool twice = prompt.ids.size() > 1 && prompt.ids[0] == bos && prompt.ids[1] == bos;
+  if (twice && prompt.warnings.empty()) {
+    prompt.warnings.push_back(fmt::format("the prompt begins with two {}", name));
+  }
+}
+
+// `text` is the number of ids that are the text's own.
+void add_closing(const Tokenizer& tokenizer, size_t text, Prompt& prompt) {
+  const Ids closing = tokenizer.closing_ids();
+  if (closing.empty()) return;
+  const bool own =
+      text >= closing.size() && std::equal(closing.rbegin(), closing.rend(), prompt.ids.rbegin());
+  if (own) {
+    prompt.warnings.push_back(fmt::format("the text brings its own {}; none was added",
+                                          named(tokenizer, "closing token", closing.back())));
+    return;
+  }
+  prompt.ids.insert(prompt.ids.end(), closing.begin(), closing.end());
+  prompt.closing_added = true;
+}
+
 }  // namespace
 
 std::string token_label(const Tokenizer& tokenizer, int32_t id) {
@@ -59,21 +97,9 @@ Prompt make_prompt(const Tokenizer& tokenizer, std::string_view utf8, BosRule ru
   }
   Prompt prompt;
   prompt.ids = tokenizer.encode(utf8, /*parse_special=*/true);
-  if (!bos) return prompt;
-  const bool own = !prompt.ids.empty() && prompt.ids[0] == *bos;
-  const bool wanted = rule == BosRule::kAlways || (rule == BosRule::kAuto && tokenizer.adds_bos());
-  prompt.bos_added = wanted && (rule == BosRule::kAlways || !own);
-  const std::string name = fmt::format("BOS ({}, id {})", token_label(tokenizer, *bos), *bos);
-  if (wanted && own) {
-    prompt.warnings.push_back(fmt::format(
-        "the text brings its own {}; {}", name,
-        prompt.bos_added ? "--bos always put a second one in front" : "none was added"));
-  }
-  if (prompt.bos_added) prompt.ids.insert(prompt.ids.begin(), *bos);
-  const bool twice = prompt.ids.size() > 1 && prompt.ids[0] == *bos && prompt.ids[1] == *bos;
-  if (twice && prompt.warnings.empty()) {
-    prompt.warnings.push_back(fmt::format("the prompt begins with two {}", name));
-  }
+  const size_t text = prompt.ids.size();
+  if (bos) add_bos(tokenizer, *bos, rule, prompt);
+  if (rule != BosRule::kNever) add_closing(tokenizer, text, prompt);
   return prompt;
 }
 

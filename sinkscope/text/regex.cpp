@@ -5,6 +5,7 @@
 #include <pcre2.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sinkscope/base/error.h"
 #include "sinkscope/text/utf8.h"
@@ -15,25 +16,82 @@ namespace {
 // Enough for a run of a hundred million spaces, and about a second for a pattern that explodes.
 constexpr uint32_t kMatchLimit = 100'000'000;
 
-// PCRE2's \s has U+180E, which Unicode took out of White_Space; the tokenizers' \s has not.
-std::string with_unicode_space(std::string_view pattern) {
-  std::string out;
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern[i] != '\\' || i + 1 == pattern.size()) {
-      out.push_back(pattern[i]);
-      continue;
+/// Rewrites what Oniguruma and PCRE2 read differently:
+/// - \s: PCRE2's has U+180E, which Unicode took out of White_Space;
+/// - a class inside a class ("[a[bc]]", BLOOM's pattern) is a union, PCRE2 would take "["
+/// literally.
+class Translator {
+ public:
+  Translator(std::string_view pattern, const std::string& where)
+      : pattern_(pattern), where_(where) {}
+
+  std::string run() {
+    while (at_ < pattern_.size()) {
+      if (pattern_[at_] == '\\' && at_ + 1 < pattern_.size()) {
+        put_escape();
+      } else if (depth_ > 0) {
+        put_in_class();
+      } else {
+        if (pattern_[at_] == '[') open_class();
+        out_.push_back(pattern_[at_++]);
+      }
     }
-    const char escaped = pattern[++i];
+    return std::move(out_);
+  }
+
+ private:
+  bool sees(std::string_view text) const { return pattern_.substr(at_).starts_with(text); }
+
+  void put_escape() {
+    const char escaped = pattern_[at_ + 1];
+    at_ += 2;
     if (escaped == 's') {
-      out += "\\p{White_Space}";
+      out_ += "\\p{White_Space}";
     } else if (escaped == 'S') {
-      out += "\\P{White_Space}";
+      out_ += "\\P{White_Space}";
     } else {
-      out.append({'\\', escaped});
+      out_.append({'\\', escaped});
     }
   }
-  return out;
-}
+
+  // Leaves the last character of the opening to the caller; "]" right behind it is literal.
+  void open_class() {
+    depth_ = 1;
+    for (const char next : {'^', ']'}) {
+      if (at_ + 1 < pattern_.size() && pattern_[at_ + 1] == next) out_.push_back(pattern_[at_++]);
+    }
+  }
+
+  void put_in_class() {
+    const char c = pattern_[at_];
+    if (sees("[:")) {
+      const size_t end = pattern_.find(":]", at_ + 2);
+      const size_t length = end == pattern_.npos ? 2 : end + 2 - at_;
+      out_ += pattern_.substr(at_, length);
+      at_ += length;
+      return;
+    }
+    if (sees("&&")) refuse("an intersection of character classes");
+    if (sees("[^")) refuse("a negated class inside a character class");
+    if (c == '[') ++depth_;
+    if (c == ']') --depth_;
+    const bool inner_bracket = c == '[' || (c == ']' && depth_ > 0);
+    if (!inner_bracket) out_.push_back(c);
+    ++at_;
+  }
+
+  [[noreturn]] void refuse(std::string_view construct) const {
+    throw Error(ErrorKind::kUnsupported, "compile a pre-tokenizer pattern",
+                fmt::format("{}: {} at byte {} of {}", where_, construct, at_, pattern_),
+                "give the ids themselves with --tokens");
+  }
+
+  std::string_view pattern_;
+  const std::string& where_;
+  std::string out_;
+  size_t at_ = 0;
+  int depth_ = 0;
+};
 
 std::string message_of(int code) {
   PCRE2_UCHAR buffer[256];
@@ -53,12 +111,13 @@ void Regex::Free::operator()(pcre2_match_context* context) const {
 }
 
 Regex::Regex(std::string_view pattern, const std::string& where) : where_(where) {
-  const std::string translated = with_unicode_space(pattern);
+  const std::string translated = Translator(pattern, where).run();
   int error = 0;
   PCRE2_SIZE position = 0;
+  // In Oniguruma ^ and $ hold at every line.
+  constexpr uint32_t kOptions = PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C;
   code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
-                            PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &position,
-                            nullptr));
+                            kOptions, &error, &position, nullptr));
   if (!code_) {
     throw Error(
         ErrorKind::kUnsupported, "compile a pre-tokenizer pattern",

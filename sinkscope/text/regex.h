@@ -19,8 +19,9 @@ class Regex {
     size_t end = 0;  ///< may equal begin
   };
 
-  /// `pattern` in the syntax that Perl and Oniguruma share; `where` names its origin. \s means
-  /// Unicode's White_Space. Throws kUnsupported naming pattern, position and reason.
+  /// `pattern` in the syntax that Perl and Oniguruma share, and classes inside classes; `where`
+  /// names its origin. \s means Unicode's White_Space. Throws kUnsupported naming pattern, position
+  /// and reason.
   Regex(std::string_view pattern, const std::string& where);
 
   /// Appends the matches from left to right, without overlap. `text` is valid UTF-8.

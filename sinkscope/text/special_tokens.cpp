@@ -1,14 +1,32 @@
 #include "sinkscope/text/special_tokens.h"
 
+#include "sinkscope/text/unicode_sets.h"
 #include "sinkscope/text/utf8.h"
 
 namespace sinkscope::text {
 namespace {
 
+/// The character that starts at `at`; none at the end or where the bytes are no UTF-8.
+std::optional<char32_t> character_at(std::string_view text, size_t at, size_t* length) {
+  *length = at < text.size() ? utf8_length(text, at) : 0;
+  if (*length == 0) return std::nullopt;
+  return utf8_decode(text.substr(at, *length));
+}
+
+/// The character that ends at `end` and does not begin before `from`.
+std::optional<char32_t> character_before(std::string_view text, size_t from, size_t end,
+                                         size_t* length) {
+  if (end <= from) return std::nullopt;
+  size_t begin = end - 1;
+  while (begin > from && (static_cast<uint8_t>(text[begin]) & 0xC0) == 0x80) --begin;
+  const auto character = character_at(text, begin, length);
+  return *length == end - begin ? character : std::nullopt;
+}
+
 size_t skip_white_space(std::string_view text, size_t at) {
-  while (at < text.size()) {
-    const size_t length = utf8_length(text, at);
-    if (length == 0 || !is_white_space(utf8_decode(text.substr(at, length)))) break;
+  size_t length = 0;
+  for (auto c = character_at(text, at, &length); c && is_white_space(*c);
+       c = character_at(text, at, &length)) {
     at += length;
   }
   return at;
@@ -16,54 +34,45 @@ size_t skip_white_space(std::string_view text, size_t at) {
 
 // The start of the white space that ends at `end`, not before `from`.
 size_t white_space_before(std::string_view text, size_t from, size_t end) {
-  while (end > from) {
-    size_t begin = end - 1;
-    while (begin > from && (static_cast<uint8_t>(text[begin]) & 0xC0) == 0x80) --begin;
-    if (utf8_length(text, begin) != end - begin) break;
-    if (!is_white_space(utf8_decode(text.substr(begin, end - begin)))) break;
-    end = begin;
+  size_t length = 0;
+  for (auto c = character_before(text, from, end, &length); c && is_white_space(*c);
+       c = character_before(text, from, end, &length)) {
+    end -= length;
   }
   return end;
+}
+
+bool is_inside_word(std::string_view text, size_t begin, size_t end) {
+  const auto is_word = [](const std::optional<char32_t>& c) {
+    return c && word_characters().contains(static_cast<UChar32>(*c));
+  };
+  size_t length = 0;
+  return is_word(character_before(text, 0, begin, &length)) ||
+         is_word(character_at(text, end, &length));
 }
 
 }  // namespace
 
 void SpecialTokens::add(std::string_view content, Token token) {
-  if (content.empty()) return;
-  int32_t node = 0;
-  for (const char byte : content) {
-    const auto [next, added] =
-        edges_.try_emplace(edge(node, byte), static_cast<int32_t>(nodes_.size()));
-    if (added) nodes_.emplace_back();
-    node = next->second;
-  }
-  nodes_[node] = token;
-  begins_[static_cast<uint8_t>(content.front())] = true;
-}
-
-const SpecialTokens::Token* SpecialTokens::longest_at(std::string_view text, size_t begin,
-                                                      size_t* end) const {
-  const Token* best = nullptr;
-  int32_t node = 0;
-  for (size_t at = begin; at < text.size(); ++at) {
-    const auto next = edges_.find(edge(node, text[at]));
-    if (next == edges_.end()) break;
-    node = next->second;
-    if (!nodes_[node]) continue;
-    best = &*nodes_[node];
-    *end = at + 1;
-  }
-  return best;
+  trie_.add(content, static_cast<int32_t>(tokens_.size()));
+  tokens_.push_back(token);
 }
 
 std::optional<SpecialTokens::Match> SpecialTokens::find(std::string_view text, size_t from) const {
-  for (size_t begin = from; begin < text.size(); ++begin) {
-    if (!begins_[static_cast<uint8_t>(text[begin])]) continue;
-    size_t end = 0;
-    const Token* const token = longest_at(text, begin, &end);
-    if (token == nullptr) continue;
-    return Match{token->strips_left ? white_space_before(text, from, begin) : begin,
-                 token->strips_right ? skip_white_space(text, end) : end, token->id};
+  size_t begin = from;
+  while (begin < text.size()) {
+    const Token* token = nullptr;
+    size_t length = 1;
+    trie_.visit_prefixes(text.substr(begin), [&](size_t key_length, int32_t index) {
+      token = &tokens_[index];
+      length = key_length;
+    });
+    if (token != nullptr && !(token->single_word && is_inside_word(text, begin, begin + length))) {
+      return Match{token->strips_left ? white_space_before(text, from, begin) : begin,
+                   token->strips_right ? skip_white_space(text, begin + length) : begin + length,
+                   token->id};
+    }
+    begin += length;
   }
   return std::nullopt;
 }

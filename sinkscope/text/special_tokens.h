@@ -1,11 +1,12 @@
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
+
+#include "sinkscope/text/trie.h"
 
 namespace sinkscope::text {
 
@@ -16,6 +17,7 @@ class SpecialTokens {
     int32_t id = 0;
     bool strips_left = false;   ///< white space in front belongs to it and is dropped
     bool strips_right = false;  ///< the same behind it
+    bool single_word = false;   ///< no token inside a word
   };
   struct Match {
     size_t begin = 0;
@@ -26,19 +28,13 @@ class SpecialTokens {
   /// Of equal strings the last one holds; an empty one is ignored.
   void add(std::string_view content, Token token);
 
-  /// The first occurrence at or after `from`, the longest where several begin.
+  /// The first occurrence at or after `from`, the longest where several begin. One inside a word
+  /// that must not be is passed over whole, as the `tokenizers` library does.
   std::optional<Match> find(std::string_view text, size_t from) const;
 
  private:
-  // A trie: node and byte lead to the next node; node 0 is the root.
-  static uint64_t edge(int32_t node, char byte) {
-    return static_cast<uint64_t>(node) << 8 | static_cast<uint8_t>(byte);
-  }
-  const Token* longest_at(std::string_view text, size_t begin, size_t* end) const;
-
-  std::unordered_map<uint64_t, int32_t> edges_;
-  std::vector<std::optional<Token>> nodes_{1};
-  std::array<bool, 256> begins_{};
+  Trie trie_;
+  std::vector<Token> tokens_;
 };
 
 }  // namespace sinkscope::text

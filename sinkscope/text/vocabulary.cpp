@@ -1,5 +1,6 @@
 #include "sinkscope/text/vocabulary.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -27,6 +28,11 @@ std::optional<int32_t> Vocabulary::byte_id(uint8_t byte) const {
   const auto found = byte_ids_.find(byte);
   if (found == byte_ids_.end()) return std::nullopt;
   return found->second;
+}
+
+bool Vocabulary::has_bytes(std::string_view text) const {
+  return std::all_of(text.begin(), text.end(),
+                     [&](char byte) { return byte_ids_.contains(static_cast<uint8_t>(byte)); });
 }
 
 std::optional<uint8_t> byte_of_token(std::string_view token) {

@@ -29,6 +29,8 @@ class Vocabulary {
   /// The id that stands for one byte where no other token does (<0x0A>).
   void set_byte_id(uint8_t byte, int32_t id);
   std::optional<int32_t> byte_id(uint8_t byte) const;
+  /// Whether every byte of `text` has such an id.
+  bool has_bytes(std::string_view text) const;
 
  private:
   std::vector<std::string> bytes_;

@@ -57,12 +57,6 @@ TEST(GgufTokenizer, ATokenThatIsNoUtf8IsShownEscaped) {
   EXPECT_TRUE(seen);
 }
 
-TEST(GgufTokenizer, WordPieceIsRefusedByName) {
-  SINKSCOPE_DATA_OR_SKIP(file, "gguf/vocab_extra/bert-bge.gguf");
-  expect_refused(ErrorKind::kUnsupported, {"tokenizer.ggml.model", "\"bert\""},
-                 [&] { test::tokenizer_of_gguf(file); });
-}
-
 TEST(GgufTokenizer, BytesOfAnIdOutsideAreRefused) {
   SINKSCOPE_DATA_OR_SKIP(file, "gguf/malformed/gguf/ok-base.gguf");
   const auto tokenizer = test::tokenizer_of_gguf(file);
@@ -149,21 +143,28 @@ TEST(JsonTokenizer, UnsupportedConstructsAreNamed) {
     expect_refused(ErrorKind::kUnsupported, {"tokenizer.json", name},
                    [&] { open_json(tokenizer); });
   };
-  refused("/model/type", "WordPiece", "WordPiece");
-  refused("/model/type", "Unigram", "Unigram");
-  refused("/model/end_of_word_suffix", "</w>", "end_of_word_suffix");
-  refused("/model/continuing_subword_prefix", "##", "continuing_subword_prefix");
-  refused("/normalizer", {{"type", "BertNormalizer"}}, "BertNormalizer");
-  refused("/normalizer",
-          json::parse(R"({"type": "Replace", "pattern": {"Regex": "x"}, "content": ""})"), "Regex");
-  refused("/pre_tokenizer", {{"type", "BertPreTokenizer"}}, "BertPreTokenizer");
+  refused("/model/type", "WordLevel", "WordLevel");
+  refused("/model/type", "WordPiece", "WordPiece behind ByteLevel");
+  refused("/model/type", "Unigram", "Unigram behind ByteLevel");
+  refused("/model/dropout", 0.1, "dropout");
+  refused("/normalizer", {{"type", "ByteLevel"}}, "ByteLevel");
+  refused("/pre_tokenizer", {{"type", "UnicodeScripts"}}, "UnicodeScripts");
+  refused("/post_processor", {{"type", "Odd"}}, "post_processor Odd");
+  refused("/post_processor", json::parse(R"({"type": "TemplateProcessing", "single": [
+              {"SpecialToken": {"id": "<s>"}}, {"SpecialToken": {"id": "<s>"}},
+              {"Sequence": {"id": "A"}}]})"),
+          "2 tokens in front");
+  refused("/post_processor", json::parse(R"({"type": "TemplateProcessing", "single": []})"),
+          "template with 0 texts");
   refused("/pre_tokenizer",
           json::parse(R"({"type": "Split", "pattern": {"Regex": "x"}, "behavior": "Odd"})"), "Odd");
   refused("/pre_tokenizer", json::parse(R"({"type": "Split", "pattern": {"Regex": "(x"}})"), "(x");
   refused("/pre_tokenizer", json::parse(R"({"type": "Sequence", "pretokenizers":
-                          [{"type": "ByteLevel"}, {"type": "Digits"}]})"),
-          "Digits behind ByteLevel");
-  refused("/added_tokens/0/single_word", true, "single_word");
+                          [{"type": "ByteLevel"}, {"type": "Metaspace"}]})"),
+          "Metaspace behind ByteLevel");
+  for (const char* pattern : {"[a&&b]", "[a[^b]]"}) {
+    refused("/pre_tokenizer", {{"type", "Split"}, {"pattern", {{"Regex", pattern}}}}, pattern);
+  }
 }
 
 TEST(JsonTokenizer, DamageIsNamed) {
@@ -184,6 +185,15 @@ TEST(JsonTokenizer, DamageIsNamed) {
   refused("/model/merges/0", "ab", "entry 0");
   refused("/model/merges/0", "b a", "\"b a\"");
   refused("/model/unk_token", "<unk>", "<unk>");
+  refused("/model/vocab", json::parse(R"([["a", 0]])"), "no object");
+  refused("/normalizer", {{"type", "Precompiled"}, {"precompiled_charsmap", "AAAA!"}}, "base64");
+  refused("/normalizer", {{"type", "Precompiled"}, {"precompiled_charsmap", "/////wA="}},
+          "a trie of 4294967295 bytes");
+  refused("/post_processor", json::parse(R"({"type": "BertProcessing", "cls": ["<s>", 9],
+                                             "sep": ["<s>", 4]})"),
+          "id 9");
+  refused("/post_processor", json::parse(R"({"type": "RobertaProcessing", "cls": ["<s>", 4]})"),
+          "sep");
   expect_refused(ErrorKind::kBadFile, {"tokenizer_config.json", "<bos>"}, [] {
     open_json(small(), {{"bos_token", "<bos>"}});
   });
@@ -196,11 +206,6 @@ TEST(JsonTokenizer, ADirectoryWithoutOneIsRefused) {
   test::write_text(directory / "tokenizer.model", "");
   expect_refused(ErrorKind::kUnsupported, {"tokenizer.model is not read"},
                  [&] { text::open_tokenizer(directory); });
-}
-
-TEST(JsonTokenizer, WordPieceFileIsRefusedByName) {
-  SINKSCOPE_DATA_OR_SKIP(file, "gguf/vocab_extra/bert-minilm.tokenizer.json");
-  expect_refused(ErrorKind::kUnsupported, {"WordPiece"}, [&] { open_json(test::read_json(file)); });
 }
 
 // Any bytes are tokenised, and where the vocabulary has all bytes none is lost.

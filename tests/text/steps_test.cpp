@@ -4,15 +4,16 @@
 #include "sinkscope/base/error.h"
 #include "sinkscope/text/bpe_model.h"
 #include "sinkscope/text/byte_letters.h"
-#include "sinkscope/text/normalizer.h"
+#include "sinkscope/text/pipeline.h"
 #include "sinkscope/text/pre_tokenizer.h"
+#include "sinkscope/text/rewrite.h"
 #include "sinkscope/text/special_tokens.h"
 #include "sinkscope/text/utf8.h"
 
 namespace sinkscope::text {
 namespace {
 
-using Pieces = std::vector<std::string_view>;
+using List = std::vector<std::string_view>;
 
 PreTokenizer one_step(std::string_view pattern, SplitBehaviour behaviour, bool invert = false) {
   PreTokenizer out;
@@ -59,49 +60,50 @@ TEST(ByteLetters, AreGpt2sTable) {
 TEST(PreTokenizer, Behaviours) {
   using enum SplitBehaviour;
   const std::string_view text = "a--b-c";
-  EXPECT_EQ(one_step("-", kIsolated).split(text), (Pieces{"a", "-", "-", "b", "-", "c"}));
-  EXPECT_EQ(one_step("-", kRemoved).split(text), (Pieces{"a", "b", "c"}));
-  EXPECT_EQ(one_step("-", kRemoved, true).split(text), (Pieces{"-", "-", "-"}));
-  EXPECT_EQ(one_step("-", kMergedWithPrevious).split(text), (Pieces{"a-", "-", "b-", "c"}));
-  EXPECT_EQ(one_step("-", kMergedWithNext).split(text), (Pieces{"a", "-", "-b", "-c"}));
-  EXPECT_EQ(one_step("-", kContiguous).split(text), (Pieces{"a", "--", "b", "-", "c"}));
+  EXPECT_EQ(one_step("-", kIsolated).split(text).list, (List{"a", "-", "-", "b", "-", "c"}));
+  EXPECT_EQ(one_step("-", kRemoved).split(text).list, (List{"a", "b", "c"}));
+  EXPECT_EQ(one_step("-", kRemoved, true).split(text).list, (List{"-", "-", "-"}));
+  EXPECT_EQ(one_step("-", kMergedWithPrevious).split(text).list, (List{"a-", "-", "b-", "c"}));
+  EXPECT_EQ(one_step("-", kMergedWithNext).split(text).list, (List{"a", "-", "-b", "-c"}));
+  EXPECT_EQ(one_step("-", kContiguous).split(text).list, (List{"a", "--", "b", "-", "c"}));
 }
 
 TEST(PreTokenizer, ALaterStepSeesOnePieceAtATime) {
   PreTokenizer out;
-  out.add({Regex(R"(\p{N})", "test")});
-  out.add({Regex(kGpt2Pattern, "test")});
+  out.add(PreTokenizer::Split{Regex(R"(\p{N})", "test")});
+  out.add(PreTokenizer::Split{Regex(kGpt2Pattern, "test")});
   // Behind the cut the space ends its piece, so it stays alone instead of joining " 1".
-  EXPECT_EQ(out.split("a  12"), (Pieces{"a", "  ", "1", "2"}));
+  EXPECT_EQ(out.split("a  12").list, (List{"a", "  ", "1", "2"}));
 }
 
 TEST(PreTokenizer, BytesThatAreNoUtf8ArePiecesOfTheirOwn) {
   const auto gpt2 = named_pre_type("gpt-2", "test").pre_tokenizer;
-  EXPECT_EQ(gpt2.split("ab\xFF\xFE cd\xE2\x96"), (Pieces{"ab", "\xFF\xFE", " cd", "\xE2\x96"}));
+  EXPECT_EQ(gpt2.split("ab\xFF\xFE cd\xE2\x96").list, (List{"ab", "\xFF\xFE", " cd", "\xE2\x96"}));
 }
 
 TEST(PreTokenizer, EmptyMatchesOnlyCut) {
-  EXPECT_EQ(one_step("(?=b)", SplitBehaviour::kIsolated).split("abab"), (Pieces{"a", "ba", "b"}));
+  EXPECT_EQ(one_step("(?=b)", SplitBehaviour::kIsolated).split("abab").list,
+            (List{"a", "ba", "b"}));
 }
 
 TEST(PreTokenizer, WhiteSpaceIsUnicodes) {
   // U+180E was white space once; PCRE2's own \s still says so.
-  EXPECT_EQ(one_step(R"(\s+)", SplitBehaviour::kIsolated).split("a\u3000 b\u180Ec"),
-            (Pieces{"a", "\u3000 ", "b\u180Ec"}));
+  EXPECT_EQ(one_step(R"(\s+)", SplitBehaviour::kIsolated).split("a\u3000 b\u180Ec").list,
+            (List{"a", "\u3000 ", "b\u180Ec"}));
 }
 
 TEST(PreTokenizer, NamedRulesDiffer) {
   const auto split = [](std::string_view name, std::string_view text) {
     const PreType type = named_pre_type(name, "test");  // the pieces point into `text`
-    return type.pre_tokenizer.split(text);
+    return type.pre_tokenizer.split(text).list;
   };
-  EXPECT_EQ(split("gpt-2", "x 1234'S"), (Pieces{"x", " 1234", "'", "S"}));
-  EXPECT_EQ(split("smollm", "x 12"), (Pieces{"x", " ", "1", "2"}));
-  EXPECT_EQ(split("falcon", "x 1234!?"), (Pieces{"x", " ", "123", "4", "!?"}));
-  EXPECT_EQ(split("llama-bpe", "x 1234'S\n"), (Pieces{"x", " ", "123", "4", "'S", "\n"}));
-  EXPECT_EQ(split("qwen2", "x 12"), (Pieces{"x", " ", "1", "2"}));
-  EXPECT_EQ(split("gpt-4o", "camelCase it's/\n"), (Pieces{"camel", "Case", " it's", "/\n"}));
-  EXPECT_EQ(split("gpt-4o", "\u0628\u0650\u0633"), (Pieces{"\u0628\u0650\u0633"}));  // with a mark
+  EXPECT_EQ(split("gpt-2", "x 1234'S"), (List{"x", " 1234", "'", "S"}));
+  EXPECT_EQ(split("smollm", "x 12"), (List{"x", " ", "1", "2"}));
+  EXPECT_EQ(split("falcon", "x 1234!?"), (List{"x", " ", "123", "4", "!?"}));
+  EXPECT_EQ(split("llama-bpe", "x 1234'S\n"), (List{"x", " ", "123", "4", "'S", "\n"}));
+  EXPECT_EQ(split("qwen2", "x 12"), (List{"x", " ", "1", "2"}));
+  EXPECT_EQ(split("gpt-4o", "camelCase it's/\n"), (List{"camel", "Case", " it's", "/\n"}));
+  EXPECT_EQ(split("gpt-4o", "\u0628\u0650\u0633"), (List{"\u0628\u0650\u0633"}));  // with a mark
 }
 
 TEST(Regex, AnUnreadablePatternIsNamed) {
@@ -149,25 +151,20 @@ TEST(SpecialTokens, StripsWhiteSpaceWhereFlagged) {
   EXPECT_EQ(special.find("<r>  <l>", 4)->begin, 4u);
 }
 
-TEST(Normalizer, PrefixesAndReplaces) {
-  Normalizer always;
-  always.add_prepend("_");
-  always.add_replace(" ", "_");
-  EXPECT_EQ(always(" a b", true), "__a_b");
-  EXPECT_EQ(always("", true), "");
-  Normalizer first;
-  first.add_prepend_if_missing("_", true);
+TEST(Rewrite, PrefixesAndReplaces) {
+  const std::vector<Rewrite> always = {prepend("_"), replace(" ", "_")};
+  EXPECT_EQ(rewritten(always, " a b", true), "__a_b");
+  EXPECT_EQ(rewritten(always, "", true), "");
+  const Rewrite first = prepend_if_missing("_", true);
   EXPECT_EQ(first("a", true), "_a");
   EXPECT_EQ(first("_a", true), "_a");
   EXPECT_EQ(first("a", false), "a");
 }
 
-TEST(Normalizer, NfcLeavesBytesThatAreNoUtf8) {
-  Normalizer nfc;
-  nfc.add_nfc();
-  EXPECT_EQ(nfc("cafe\u0301\xFF\xE2\x96"
-                "e\u0301",
-                true),
+TEST(Rewrite, NfcLeavesBytesThatAreNoUtf8) {
+  EXPECT_EQ(normal_form(NormalForm::kC)("cafe\u0301\xFF\xE2\x96"
+                                        "e\u0301",
+                                        true),
             "caf\u00E9\xFF\xE2\x96\u00E9");
 }
 
@@ -242,8 +239,8 @@ TEST(BpeModel, AMillionEqualLetters) {
 TEST(PreTokenizer, AMillionSpaces) {
   const std::string text(size_t{1} << 20, ' ');
   for (const char* name : {"gpt-2", "llama-bpe", "gpt-4o", "falcon"}) {
-    EXPECT_EQ(named_pre_type(name, "test").pre_tokenizer.split(text).size(), 1u) << name;
-    EXPECT_EQ(named_pre_type(name, "test").pre_tokenizer.split(text + "x").size(), 2u) << name;
+    EXPECT_EQ(named_pre_type(name, "test").pre_tokenizer.split(text).list.size(), 1u) << name;
+    EXPECT_EQ(named_pre_type(name, "test").pre_tokenizer.split(text + "x").list.size(), 2u) << name;
   }
 }
 
