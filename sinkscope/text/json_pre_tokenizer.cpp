@@ -24,8 +24,8 @@ SplitBehaviour read_behaviour(const io::Config& at) {
 
 /// What the library's Whitespace keeps: runs of word characters, and of others but white space.
 std::string words_and_signs() {
-  icu::UnicodeSet word_or_space(word_characters());
-  word_or_space.addAll(white_space());
+  icu::UnicodeSet word_or_space;  // not a copy of one: copies of frozen sets are frozen
+  word_or_space.addAll(word_characters()).addAll(white_space());
   return regex_class(word_characters()) + "+|" + regex_class(word_or_space, true) + "+";
 }
 

@@ -85,11 +85,8 @@ void put_without(const icu::UnicodeSet& set, char32_t c, std::string& out) {
 }
 
 void put_clean(char32_t c, std::string& out) {
-  if (c == '\t' || c == '\n' || c == '\r') {
-    out.push_back(' ');
-  } else if (c != 0 && c != 0xFFFD && !is_in(bert_control(), c)) {
-    utf8_append(is_white_space(c) ? U' ' : c, out);
-  }
+  if (c == 0 || c == 0xFFFD || is_in(bert_control(), c)) return;
+  utf8_append(is_white_space(c) ? U' ' : c, out);
 }
 
 void put_chinese_apart(char32_t c, std::string& out) {

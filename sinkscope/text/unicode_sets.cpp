@@ -23,7 +23,7 @@ icu::UnicodeSet make_set(const char* pattern) {
 }  // namespace
 
 const icu::UnicodeSet& bert_control() {
-  static const icu::UnicodeSet set = make_set(R"([[[:Cc:][:Cf:][:Co:]] & [:Age=8.0:]])");
+  static const icu::UnicodeSet set = make_set(R"([[[:Cc:][:Cf:][:Co:]] & [:Age=8.0:] - [\t\n\r]])");
   return set;
 }
 
@@ -48,7 +48,8 @@ const icu::UnicodeSet& bert_chinese() {
 }
 
 const icu::UnicodeSet& combining_marks() {
-  static const icu::UnicodeSet set = make_set(R"([[[:M:] & [:Age=9.0:]] \u1CF2\u1CF3])");
+  static const icu::UnicodeSet set =
+      make_set(R"([[[:M:] & [:Age=9.0:] - [\U000111C9]] \u1CF2\u1CF3])");
   return set;
 }
 
