@@ -31,11 +31,13 @@ class ByteTokenizer : public text::Tokenizer {
   std::optional<int32_t> bos_id() const override { return bos; }
   std::optional<int32_t> eos_id() const override { return std::nullopt; }
   bool adds_bos() const override { return adds; }
+  Ids closing_ids() const override { return closing; }
   std::string kind() const override { return "bytes"; }
 
   std::map<int32_t, std::string> named;
   std::optional<int32_t> bos = std::nullopt;
   bool adds = false;
+  Ids closing;
 };
 
 TEST(Cases, TOK_1) {
@@ -95,6 +97,29 @@ TEST(Prompt, ADoubleBosInTheTextIsAlwaysWarnedAbout) {
     EXPECT_EQ(make_prompt(tokenizer, "xxa", rule).warnings.size(), 1u);
     EXPECT_TRUE(make_prompt(tokenizer, "xax", rule).warnings.empty());
   }
+}
+
+TEST(Prompt, WhatTheFilesWantBehindATextIsAddedOnce) {
+  ByteTokenizer tokenizer;
+  tokenizer.bos = '[';
+  tokenizer.adds = true;
+  tokenizer.closing = {']'};
+  const Prompt plain = make_prompt(tokenizer, "ab", BosRule::kAuto);
+  EXPECT_EQ(plain.ids, (Ids{'[', 'a', 'b', ']'}));
+  EXPECT_TRUE(plain.closing_added);
+  EXPECT_EQ(make_prompt(tokenizer, "", BosRule::kAlways).ids, (Ids{'[', ']'}));
+  EXPECT_EQ(make_prompt(tokenizer, "ab", BosRule::kNever).ids, (Ids{'a', 'b'}));
+
+  const Prompt own = make_prompt(tokenizer, "[ab]", BosRule::kAuto);
+  EXPECT_EQ(own.ids, (Ids{'[', 'a', 'b', ']'}));
+  EXPECT_FALSE(own.closing_added);
+  ASSERT_EQ(own.warnings.size(), 2u);
+  EXPECT_NE(own.warnings[1].find("the text brings its own closing token (], id 93)"),
+            std::string::npos);
+
+  // A BOS that is the closing token, too, closes nothing.
+  tokenizer.bos = ']';
+  EXPECT_EQ(make_prompt(tokenizer, "", BosRule::kAuto).ids, (Ids{']', ']'}));
 }
 
 TEST(Cases, OUT_1) {

@@ -57,6 +57,22 @@ TEST(GgufTokenizer, ATokenThatIsNoUtf8IsShownEscaped) {
   EXPECT_TRUE(seen);
 }
 
+TEST(GgufTokenizer, WhatAUnigramFileNeeds) {
+  SINKSCOPE_DATA_OR_SKIP(file, "vocab_small/unigram.gguf");
+  const auto refused_without = [&](const std::string& key, ErrorKind kind, const char* says) {
+    std::string bytes = test::read_text(file);
+    const size_t at = bytes.find(key);
+    ASSERT_NE(at, bytes.npos);
+    bytes[at + key.size() - 1] = '_';  // a key of that name is absent now
+    const fs::path changed = test::scratch_directory("unigram") / "changed.gguf";
+    test::write_text(changed, bytes);
+    expect_refused(kind, {says}, [&] { test::tokenizer_of_gguf(changed); });
+  };
+  refused_without("tokenizer.ggml.scores", ErrorKind::kBadFile, "is absent, the model needs it");
+  refused_without("tokenizer.ggml.eos_token_id", ErrorKind::kBadFile,
+                  "eos_token_id: is absent, but the file wants it behind each text");
+}
+
 TEST(GgufTokenizer, BytesOfAnIdOutsideAreRefused) {
   SINKSCOPE_DATA_OR_SKIP(file, "gguf/malformed/gguf/ok-base.gguf");
   const auto tokenizer = test::tokenizer_of_gguf(file);
@@ -122,6 +138,37 @@ TEST(JsonTokenizer, BosRules) {
   EXPECT_TRUE(open_json(tokenizer, config)->adds_bos());
   EXPECT_EQ(open_json(tokenizer)->bos_id(), 4);
   EXPECT_FALSE(open_json(tokenizer, {{"bos_token", "<s>"}, {"add_bos_token", false}})->adds_bos());
+}
+
+TEST(JsonTokenizer, WhatStandsBehindAText) {
+  json tokenizer = small();
+  tokenizer["added_tokens"].push_back({{"id", 5}, {"content", "</s>"}, {"special", true}});
+  const json config = {{"bos_token", "<s>"}, {"eos_token", "</s>"}};
+  const auto with = [](json base, const char* key, bool value) {
+    base[key] = value;
+    return base;
+  };
+  EXPECT_TRUE(open_json(tokenizer, config)->closing_ids().empty());
+  EXPECT_EQ(open_json(tokenizer, with(config, "add_eos_token", true))->closing_ids(), (Ids{5}));
+
+  // A decoder whose post-processor closes the text; the front stays as the file has it.
+  tokenizer["post_processor"] = json::parse(R"({"type": "TemplateProcessing",
+      "single": [{"Sequence": {"id": "A", "type_id": 0}},
+                 {"SpecialToken": {"id": "</s>", "type_id": 0}}],
+      "special_tokens": {"</s>": {"id": "</s>", "ids": [5], "tokens": ["</s>"]}}})");
+  const auto closed = open_json(tokenizer, config);
+  EXPECT_EQ(closed->closing_ids(), (Ids{5}));
+  EXPECT_EQ(closed->bos_id(), 4);
+  EXPECT_FALSE(closed->adds_bos());
+  EXPECT_EQ(make_prompt(*closed, "ab", text::BosRule::kAuto).ids, (Ids{2, 5}));
+  EXPECT_EQ(make_prompt(*closed, "ab", text::BosRule::kAlways).ids, (Ids{4, 2, 5}));
+  EXPECT_TRUE(open_json(tokenizer, with(config, "add_eos_token", false))->closing_ids().empty());
+
+  // The token in front need not be the configured BOS.
+  tokenizer["post_processor"] =
+      json::parse(R"({"type": "RobertaProcessing", "cls": ["</s>", 5], "sep": ["<s>", 4]})");
+  EXPECT_EQ(open_json(tokenizer, config)->bos_id(), 5);
+  EXPECT_EQ(open_json(tokenizer, with(config, "add_bos_token", true))->bos_id(), 4);
 }
 
 TEST(JsonTokenizer, MetaspaceSplitsAtItsMark) {

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "sinkscope/base/error.h"
-#include "sinkscope/text/bpe_model.h"
 #include "sinkscope/text/byte_letters.h"
 #include "sinkscope/text/pipeline.h"
 #include "sinkscope/text/pre_tokenizer.h"
@@ -106,6 +105,29 @@ TEST(PreTokenizer, NamedRulesDiffer) {
   EXPECT_EQ(split("gpt-4o", "\u0628\u0650\u0633"), (List{"\u0628\u0650\u0633"}));  // with a mark
 }
 
+TEST(PreTokenizer, NamedRulesOfFurtherFamilies) {
+  const auto split = [](std::string_view name, std::string_view text) {
+    const PreType type = named_pre_type(name, "test");
+    return type.pre_tokenizer.split(text).list;
+  };
+  EXPECT_EQ(split("bloom", "a b,c (d"), (List{"a", " b", ",", "c", " (", "d"}));
+  EXPECT_EQ(split("tekken", "aB12 it's"), (List{"a", "B", "1", "2", " it", "'s"}));
+  EXPECT_EQ(split("qwen35", "\u0628\u0650\u0633 12"), (List{"\u0628\u0650\u0633", " ", "1", "2"}));
+  EXPECT_EQ(split("qwen2", "\u0628\u0650\u0633"), (List{"\u0628", "\u0650\u0633"}));
+  EXPECT_TRUE(named_pre_type("tekken", "test").ignore_merges);
+  EXPECT_TRUE(named_pre_type("tekken", "test").adds_bos);
+  EXPECT_FALSE(named_pre_type("roberta-bpe", "test").adds_bos);
+}
+
+TEST(Regex, AClassInsideAClassIsAUnion) {
+  EXPECT_EQ(one_step(R"([a[b\]]c])", SplitBehaviour::kRemoved).split("xabc]x[").list,
+            (List{"x", "x["}));
+  EXPECT_EQ(one_step("[^a[bc]]", SplitBehaviour::kRemoved).split("xabcx").list, (List{"abc"}));
+  EXPECT_EQ(one_step("[[:digit:]x]", SplitBehaviour::kRemoved).split("a1x[").list,
+            (List{"a", "["}));
+  EXPECT_EQ(one_step("[]a]", SplitBehaviour::kRemoved).split("b]a").list, (List{"b"}));
+}
+
 TEST(Regex, AnUnreadablePatternIsNamed) {
   try {
     Regex("a(b", "tokenizer.json: pre_tokenizer");
@@ -151,6 +173,20 @@ TEST(SpecialTokens, StripsWhiteSpaceWhereFlagged) {
   EXPECT_EQ(special.find("<r>  <l>", 4)->begin, 4u);
 }
 
+TEST(SpecialTokens, SingleWordsAreNotFoundInsideWords) {
+  SpecialTokens special;
+  special.add("foo", {.id = 1, .single_word = true});
+  EXPECT_EQ(special.find("barfoo foo\u0301 foo-", 0)->begin, 13u);  // a mark continues a word
+  EXPECT_EQ(special.find("\u4E2Dfoo", 0), std::nullopt);
+  EXPECT_EQ(special
+                .find("\xFF"
+                      "foo",
+                      0)
+                ->begin,
+            1u);
+  EXPECT_EQ(special.find("xfoo", 1), std::nullopt);  // the search sees what was before it
+}
+
 TEST(Rewrite, PrefixesAndReplaces) {
   const std::vector<Rewrite> always = {prepend("_"), replace(" ", "_")};
   EXPECT_EQ(rewritten(always, " a b", true), "__a_b");
@@ -166,73 +202,6 @@ TEST(Rewrite, NfcLeavesBytesThatAreNoUtf8) {
                                         "e\u0301",
                                         true),
             "caf\u00E9\xFF\xE2\x96\u00E9");
-}
-
-/// Tokens 0, 1, ... with the given pieces.
-Vocabulary vocabulary_of(const std::vector<std::string>& pieces) {
-  Vocabulary out(static_cast<int64_t>(pieces.size()));
-  for (size_t i = 0; i < pieces.size(); ++i) {
-    out.set_piece(pieces[i], static_cast<int32_t>(i));
-  }
-  return out;
-}
-
-TEST(BpeModel, BestRankFirstThenLeftmost) {
-  BpeModel model(vocabulary_of({"a", "b", "c", "ab", "bc", "aa", "abc"}), {});
-  ASSERT_TRUE(model.add_merge("b", "c"));
-  ASSERT_TRUE(model.add_merge("a", "a"));
-  ASSERT_TRUE(model.add_merge("a", "b"));
-  ASSERT_TRUE(model.add_merge("a", "bc"));
-  EXPECT_FALSE(model.add_merge("c", "c"));
-  Ids ids;
-  model.encode("abcaaab", ids);
-  EXPECT_EQ(ids, (Ids{6, 5, 3}));
-}
-
-TEST(BpeModel, ScoresDecideWithoutMerges) {
-  BpeModel model(vocabulary_of({"a", "b", "c", "ab", "bc"}),
-                 {.units = BpeModel::Units::kCharacters}, {0, 0, 0, -2, -1});
-  Ids ids;
-  model.encode("abc", ids);
-  EXPECT_EQ(ids, (Ids{0, 4}));
-}
-
-TEST(BpeModel, UnknownCharacters) {
-  const auto encode = [](bool fuse, std::optional<int32_t> unknown, bool bytes) {
-    Vocabulary vocabulary = vocabulary_of({"a", "", "", ""});
-    if (bytes) vocabulary.set_byte_id(0xC3, 2);
-    if (bytes) vocabulary.set_byte_id(0xA4, 3);
-    const BpeModel model(
-        std::move(vocabulary),
-        {.units = BpeModel::Units::kCharacters, .fuse_unknown = fuse, .unknown = unknown});
-    Ids ids;
-    model.encode("a\u00E4\u00E4", ids);
-    return ids;
-  };
-  EXPECT_EQ(encode(false, 1, false), (Ids{0, 1, 1}));
-  EXPECT_EQ(encode(true, 1, false), (Ids{0, 1}));
-  EXPECT_EQ(encode(false, std::nullopt, false), (Ids{0}));
-  EXPECT_EQ(encode(false, 1, true), (Ids{0, 2, 3, 2, 3}));
-}
-
-// Every pair merges in every round: a quadratic merger needs about 10^12 steps here.
-TEST(BpeModel, AMillionEqualLetters) {
-  std::vector<std::string> pieces;
-  for (size_t length = 1; length <= 1024; length *= 2) pieces.emplace_back(length, 'a');
-  BpeModel ranked(vocabulary_of(pieces), {});
-  for (size_t i = 0; i + 1 < pieces.size(); ++i)
-    ASSERT_TRUE(ranked.add_merge(pieces[i], pieces[i]));
-  const BpeModel scored(vocabulary_of(pieces), {.units = BpeModel::Units::kCharacters},
-                        std::vector<double>(pieces.size(), -1));
-  const std::string text(size_t{1} << 20, 'a');
-  Ids ids;
-  ranked.encode(text, ids);
-  EXPECT_EQ(ids, Ids(1024, 10));
-  Ids scored_ids;
-  scored.encode(text, scored_ids);
-  size_t length = 0;
-  for (const int32_t id : scored_ids) length += pieces[id].size();
-  EXPECT_EQ(length, text.size());
 }
 
 // The pattern must not start over from each space either.

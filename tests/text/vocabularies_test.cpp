@@ -3,7 +3,10 @@
 
 #include <sstream>
 
+#include "sinkscope/text/bpe_model.h"
+#include "sinkscope/text/charsmap.h"
 #include "sinkscope/text/json_tokenizer.h"
+#include "sinkscope/text/pipeline.h"
 #include "tests/support/paths.h"
 #include "tests/text/helpers.h"
 
@@ -141,6 +144,46 @@ TEST(Strings, DisagreementsFollowTheFile) {
       const auto text = texts[entry["string"].get<size_t>()].get<std::string>();
       EXPECT_EQ(tokenizer->encode(text, special), entry[judge].get<Ids>()) << name << ": " << text;
     }
+  }
+}
+
+/// The tokenizer of a table of ranks ("base64 rank" a line), which is all that tiktoken publishes:
+/// of two neighbours those are joined first whose union has the lowest rank.
+std::unique_ptr<text::Tokenizer> tokenizer_of_ranks(const fs::path& file, const char* pre_type,
+                                                    int32_t end_of_text) {
+  std::vector<std::string> tokens(static_cast<size_t>(end_of_text) + 1);
+  std::istringstream in(read_text(file));
+  size_t rank = 0;
+  for (std::string base64; in >> base64 >> rank;) {
+    tokens.at(rank) = text::decode_base64(base64).value();
+  }
+  text::Vocabulary vocabulary(end_of_text + 1);
+  std::vector<double> scores;
+  for (size_t id = 0; id < tokens.size(); ++id) {
+    vocabulary.set_bytes(static_cast<int32_t>(id), tokens[id]);
+    vocabulary.set_piece(tokens[id], static_cast<int32_t>(id));
+    scores.push_back(-static_cast<double>(id));
+  }
+  text::Pipeline::Parts parts;
+  parts.kind = "ranks";
+  parts.as_written.special.add("<|endoftext|>", {.id = end_of_text});
+  parts.pre_tokenizer = text::named_pre_type(pre_type, "test").pre_tokenizer;
+  parts.model = std::make_unique<text::BpeModel>(
+      std::move(vocabulary), text::BpeModel::Options{.whole_pieces = true}, std::move(scores));
+  return std::make_unique<text::Pipeline>(std::move(parts));
+}
+
+TEST(Strings, TiktokenRanks) {
+  SINKSCOPE_DATA_OR_SKIP(cl100k, "gguf/vocab_extra/cl100k_base.tiktoken");
+  const fs::path folder = cl100k.parent_path();
+  expect_strings(*tokenizer_of_ranks(cl100k, "dbrx", 100257), Strings(folder, "cl100k_base"));
+  const auto o200k = tokenizer_of_ranks(folder / "o200k_base.tiktoken", "gpt-4o", 199999);
+  expect_strings(*o200k, Strings(folder, "o200k_base"));
+  // llama.cpp's pattern lacks the marks; tiktoken is right.
+  const json texts = read_json(folder / "strings.json");
+  for (const json& entry : read_json(folder / "disagree.json").at("o200k_base")) {
+    const auto text = texts[entry["string"].get<size_t>()].get<std::string>();
+    EXPECT_EQ(o200k->encode(text, false), entry["hf"].get<Ids>()) << text;
   }
 }
 
