@@ -18,7 +18,7 @@ case $what in
   build) ;;
   demo) packages="$packages python3-pip ca-certificates" ;;
   test) packages="$packages chromium fonts-dejavu-core python3-pip ca-certificates" ;;
-  develop) packages="$packages clang-14 clang-format-14 libbenchmark-dev" ;;
+  develop) packages="$packages clang-14 libclang-rt-14-dev clang-format-14 libbenchmark-dev" ;;
   *) echo "setup: build, demo, test or develop, not '$what'" >&2; exit 2 ;;
 esac
 

@@ -33,9 +33,9 @@ struct Raster {
 /// The picture scaled to `to`, both sides at least 1. The filter's support grows when scaling down
 /// (antialiasing); the horizontal pass comes first.
 ///
-/// uint8_t is Pillow's Image.resize bit for bit: weights of 22 fractional bits, rounded and clipped
-/// after each pass. float keeps what lies between and beyond, as torchvision does with float
-/// images.
+/// uint8_t is Pillow's Image.resize (before version 13, which exchanges the passes where that is
+/// less work) bit for bit: weights of 22 fractional bits, rounded and clipped after each pass.
+/// float keeps what lies between and beyond, as torchvision does with float images.
 template <typename T>
 Raster<T> resize(const Raster<T>& from, Size to, Resample filter);
 

