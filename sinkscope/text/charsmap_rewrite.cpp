@@ -67,8 +67,10 @@ std::string map_graphemes(const Charsmap& map, std::string_view text) {
       out.append(run.bytes);
       continue;
     }
-    visit_graphemes(run.bytes,
-                    [&](std::string_view grapheme) { put_grapheme(map, grapheme, out); });
+    visit_graphemes(run.bytes, [&](std::string_view grapheme) {
+      put_grapheme(map, grapheme, out);
+      check_growth(out.size(), text.size());
+    });
   }
   return out;
 }
@@ -78,6 +80,7 @@ std::string map_longest(const Charsmap& map, std::string_view text) {
   for (size_t at = 0; at < text.size();) {
     if (const auto hit = map.longest(text.substr(at))) {
       out.append(hit->replacement);
+      check_growth(out.size(), text.size());
       at += hit->length;
     } else if (const size_t length = utf8_length(text, at); length > 0) {
       out.append(text.substr(at, length));

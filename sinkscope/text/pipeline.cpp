@@ -31,7 +31,10 @@ const SpecialTokens& choose(const Pipeline::AddedTokens& tokens, bool parse_spec
 
 std::string rewritten(const std::vector<Rewrite>& steps, std::string_view text, bool first) {
   std::string out(text);
-  for (const Rewrite& step : steps) out = step(out, first);
+  for (const Rewrite& step : steps) {
+    out = step(out, first);
+    check_growth(out.size(), text.size());
+  }
   return out;
 }
 

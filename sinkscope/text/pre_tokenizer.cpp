@@ -68,13 +68,15 @@ void apply(const PreTokenizer::Split& step, std::vector<std::string_view>& piece
   pieces.swap(next);
 }
 
-// One buffer takes all pieces: a text of many words makes many short ones.
-void apply(const Rewrite& step, std::vector<std::string_view>& pieces, bool first,
+// One buffer takes all pieces, which are what `text` bytes became: a text of many words makes many
+// short ones.
+void apply(const Rewrite& step, std::vector<std::string_view>& pieces, bool first, size_t text,
            std::deque<std::string>& rewritten) {
   std::string& buffer = rewritten.emplace_back();
   std::vector<size_t> ends;
   for (const std::string_view piece : pieces) {
     buffer += step(piece, first && ends.empty());
+    check_growth(buffer.size(), text);
     ends.push_back(buffer.size());
   }
   pieces.clear();
@@ -99,7 +101,7 @@ Pieces PreTokenizer::split(std::string_view text, bool first) const {
         if (const auto* const split = std::get_if<Split>(&step)) {
           apply(*split, pieces, &run_first);
         } else {
-          apply(std::get<Rewrite>(step), pieces, run_first, out.rewritten);
+          apply(std::get<Rewrite>(step), pieces, run_first, run.bytes.size(), out.rewritten);
         }
       }
     }

@@ -41,7 +41,8 @@ class PreTokenizer {
   void add(Rewrite step) { steps_.emplace_back(std::move(step)); }
 
   /// The pieces point into `text` where no step rewrites. Runs of bytes that are no UTF-8 are
-  /// pieces of their own, untouched. `first`: as for Rewrite.
+  /// pieces of their own, untouched. `first`: as for Rewrite. Throws kTooLarge as check_growth
+  /// does.
   Pieces split(std::string_view text, bool first = true) const;
 
  private:

@@ -1,9 +1,12 @@
 #include "sinkscope/text/rewrite.h"
 
+#include <fmt/format.h>
 #include <unicode/bytestream.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -142,6 +145,7 @@ std::string replace_all(std::string_view text, std::string_view from, std::strin
   size_t at = 0;
   for (size_t hit; (hit = text.find(from, at)) != text.npos; at = hit + from.size()) {
     out.append(text.substr(at, hit - at)).append(to);
+    check_growth(out.size(), text.size());
   }
   return out.append(text.substr(at));
 }
@@ -156,6 +160,7 @@ std::string replace_matches(std::string_view text, const Regex& from, std::strin
     if (run.well_formed) from.find_all(run.bytes, matches);
     for (const Regex::Match& match : matches) {
       out.append(run.bytes.substr(done, match.begin - done)).append(to);
+      check_growth(out.size(), text.size());
       done = match.end;
     }
     out.append(run.bytes.substr(done));
@@ -164,6 +169,15 @@ std::string replace_matches(std::string_view text, const Regex& from, std::strin
 }
 
 }  // namespace
+
+void check_growth(size_t size, size_t from) {
+  constexpr size_t kAlways = size_t{1} << 16;
+  constexpr size_t kFactor = 64;  // the longest compatibility decomposition has 18 characters
+  if (size <= std::max(kAlways, kFactor * from) && size <= INT32_MAX) return;
+  throw Error(ErrorKind::kTooLarge, "normalise text",
+              fmt::format("{} bytes have become {}", from, size),
+              "the tokenizer's rules are odd; give the ids themselves with --tokens");
+}
 
 Rewrite normal_form(NormalForm form) {
   return [&tables = normalizer(form)](std::string_view text, bool) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,6 +15,10 @@ namespace sinkscope::text {
 /// pass through unchanged. `first`: the text stands at the very beginning of the input, not behind
 /// a special token or another piece. Thread-safe.
 using Rewrite = std::function<std::string(std::string_view text, bool first)>;
+
+/// A file's rules must not blow text up: throws kTooLarge when `size` bytes are more than 64 times
+/// `from` (and more than 64 KiB), or more than 31 bits can count.
+void check_growth(size_t size, size_t from);
 
 enum class NormalForm { kC, kD, kKc, kKd };
 Rewrite normal_form(NormalForm form);

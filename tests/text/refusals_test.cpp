@@ -255,6 +255,30 @@ TEST(JsonTokenizer, ADirectoryWithoutOneIsRefused) {
                  [&] { text::open_tokenizer(directory); });
 }
 
+TEST(JsonTokenizer, RulesThatBlowTextUpAreStopped) {
+  json doubling = json::parse(R"({"type": "Sequence", "normalizers": []})");
+  const json twice = {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", "aa"}};
+  for (int i = 0; i < 40; ++i) doubling["normalizers"].push_back(twice);
+  const json regex = {
+      {"type", "Replace"}, {"pattern", {{"Regex", "."}}}, {"content", std::string(1000, 'a')}};
+  const json prefix = {{"type", "Sequence"},
+                       {"pretokenizers",
+                        {{{"type", "Split"}, {"pattern", {{"Regex", "."}}}},
+                         {{"type", "Metaspace"}, {"replacement", std::string(1000, 'b')}}}}};
+  const auto refused = [](const char* key, const json& value) {
+    json tokenizer = small();
+    tokenizer["added_tokens"] = json::array();
+    tokenizer["pre_tokenizer"] = nullptr;
+    tokenizer[key] = value;
+    const auto opened = open_json(tokenizer);
+    expect_refused(ErrorKind::kTooLarge, {"100 bytes have become"},
+                   [&] { opened->encode(std::string(100, 'a'), false); });
+  };
+  refused("normalizer", doubling);
+  refused("normalizer", regex);
+  refused("pre_tokenizer", prefix);
+}
+
 // Any bytes are tokenised, and where the vocabulary has all bytes none is lost.
 TEST(JsonTokenizer, BytesThatAreNoUtf8) {
   SINKSCOPE_DATA_OR_SKIP(gpt2, "gguf/models/gpt2/tokenizer.json");
