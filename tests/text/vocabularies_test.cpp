@@ -201,6 +201,20 @@ TEST(Strings, BertTokenizerJson) {
   }
 }
 
+TEST(Strings, MiniLmSentences) {
+  SINKSCOPE_DATA_OR_SKIP(file, "gguf/vocab_extra/bert-bge.gguf");
+  SINKSCOPE_DATA_OR_SKIP(reference_file, "minilm/reference.json");
+  const auto tokenizer = tokenizer_of_gguf(file);
+  const json reference = read_json(reference_file);
+  const auto sentences = reference["sentences"].get<std::vector<std::string>>();
+  ASSERT_EQ(sentences.size(), reference["ids"].size());
+  for (size_t i = 0; i < sentences.size(); ++i) {
+    EXPECT_EQ(make_prompt(*tokenizer, sentences[i], text::BosRule::kAuto).ids,
+              reference["ids"][i].get<Ids>())
+        << sentences[i];
+  }
+}
+
 TEST(Strings, UserDefinedTokensAreFoundInPlainTextToo) {
   SINKSCOPE_DATA_OR_SKIP(file, "gguf/vocab_extra/qwen2.gguf");
   const auto tokenizer = tokenizer_of_gguf(file);
