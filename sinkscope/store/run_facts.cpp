@@ -62,6 +62,9 @@ void walk_facts(RunFactsType& facts, Visit visit) {
   visit("inputs.bos_id", facts.bos_id);
   visit("inputs.first_tokens", facts.first_tokens);
   visit("inputs.labels", facts.labels);
+  visit("inputs.patch_rows", facts.patch_rows);
+  visit("inputs.patch_columns", facts.patch_columns);
+  visit("inputs.prefix_tokens", facts.prefix_tokens);
   visit("warnings", facts.warnings);
   visit("timing.load_s", facts.load_s);
   visit("timing.forward_s", facts.forward_s);

@@ -50,6 +50,10 @@ struct RunFacts {
   /// labels[id]: one per token of the sequence `id`; may end before the last sequence, so that a
   /// long run stores only the labels that are shown.
   std::vector<std::vector<std::string>> labels;
+  /// Patches of every image; 0 for texts and where images have different grids.
+  int64_t patch_rows = 0, patch_columns = 0;
+  /// Tokens in front of the patches (class token, registers); 0 for texts.
+  int64_t prefix_tokens = 0;
 
   std::vector<std::string> warnings;
   double load_s = diagnostics::kNoData, forward_s = diagnostics::kNoData;

@@ -32,11 +32,17 @@ TEST(RunFacts, ComeBackAndMayBeAbsent) {
   facts.labels = {{"<s>", "a"}, {}};
   facts.warnings = {"one"};
   facts.load_s = 1.5;
+  facts.patch_rows = 2, facts.patch_columns = 3, facts.prefix_tokens = 5;
   const RunFacts again = read_facts(to_facts(facts));
   EXPECT_EQ(again.model_path, "caf\\xE9");
   EXPECT_EQ(again.bos_id, 1);
   EXPECT_EQ(again.labels, facts.labels);
   EXPECT_EQ(again.load_s, 1.5);
+  EXPECT_EQ(again.patch_rows, 2);
+  EXPECT_EQ(again.patch_columns, 3);
+  EXPECT_EQ(again.prefix_tokens, 5);
+  EXPECT_EQ(to_facts(facts).at("inputs.patch_rows"), "2");
+  EXPECT_EQ(read_facts({}).patch_rows, 0);
   EXPECT_TRUE(std::isnan(again.forward_s));
   EXPECT_EQ(read_facts({}).bos_id, std::nullopt);
 }
