@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "sinkscope/report/labels.h"
 #include "sinkscope/report/text.h"
 #include "sinkscope/store/run_facts.h"
 
@@ -38,12 +39,11 @@ Peak largest_head(const RunResult& run, std::string_view metric) {
   return peak;
 }
 
-Finding no_sink(const RunResult& run, double epsilon) {
+Finding no_sink(const RunResult& run, const PositionNames& names, double epsilon) {
   const Peak peak = largest_head(run, "alpha_sink").layer >= 0 ? largest_head(run, "alpha_sink")
                                                                : largest_head(run, "alpha");
   const double index = run.head("sink_index", peak.layer, peak.head);
-  const std::string where =
-      std::isfinite(index) ? fmt::format("position {:.0f}", index) : "position 0";
+  const std::string where = names(std::isfinite(index) ? index : 0);
   return {
       "no_sink",
       fmt::format(
@@ -58,31 +58,30 @@ Finding no_sink(const RunResult& run, double epsilon) {
 }
 
 /// Heads that usually have a sink, by the position it is on.
-std::map<int64_t, int> heads_by_sink(const RunResult& run) {
-  std::map<int64_t, int> heads;
+std::map<double, int> heads_by_sink(const RunResult& run) {
+  std::map<double, int> heads;
   for (int l = 0; l < run.layers; ++l) {
     for (int h = 0; h < run.heads; ++h) {
       const double index = run.head("sink_index", l, h);
-      if (run.head("sink", l, h) >= 0.5 && std::isfinite(index))
-        ++heads[static_cast<int64_t>(index)];
+      if (run.head("sink", l, h) >= 0.5 && std::isfinite(index)) ++heads[index];
     }
   }
   return heads;
 }
 
-void add_sink_rate(const RunResult& run, double epsilon, std::vector<Finding>& findings) {
+void add_sink_rate(const RunResult& run, const PositionNames& names, double epsilon,
+                   std::vector<Finding>& findings) {
   const double rate = run.sink_rate(0, run.layers - 1);
   const Peak sink = largest_head(run, "sink");
   if (!std::isfinite(rate) && sink.layer < 0) return;
   if (!(rate > 0) && !(sink.value > 0)) {
-    if (largest_head(run, "alpha").layer >= 0) findings.push_back(no_sink(run, epsilon));
+    if (largest_head(run, "alpha").layer >= 0) findings.push_back(no_sink(run, names, epsilon));
     return;
   }
-  findings.push_back(
-      {"sink_rate",
-       fmt::format("{} of all (layer, head, sequence) sink on position 0: alpha_0 above {}.",
-                   percent_text(rate), number_text(epsilon)),
-       rate, "summary.sink_rate", "overview", std::nullopt, std::nullopt});
+  findings.push_back({"sink_rate",
+                      fmt::format("{} of all (layer, head, sequence) sink on {}: alpha_0 above {}.",
+                                  percent_text(rate), names(0), number_text(epsilon)),
+                      rate, "summary.sink_rate", "overview", std::nullopt, std::nullopt});
   auto heads = heads_by_sink(run);
   heads.erase(0);
   int elsewhere = 0;
@@ -90,12 +89,10 @@ void add_sink_rate(const RunResult& run, double epsilon, std::vector<Finding>& f
   if (elsewhere == 0) return;
   const auto most = std::max_element(
       heads.begin(), heads.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  const std::string where =
-      most->first < 0 ? "the learned sink logit" : fmt::format("position {}", most->first);
   findings.push_back(
       {"other_positions",
-       fmt::format("{} {} a sink elsewhere than on position 0, most often on {}.",
-                   count_text(elsewhere), elsewhere == 1 ? "head has" : "heads have", where),
+       fmt::format("{} {} a sink elsewhere than on {}, most often on {}.", count_text(elsewhere),
+                   elsewhere == 1 ? "head has" : "heads have", names(0), names(most->first)),
        static_cast<double>(elsewhere), "heads[].sink_index", "heads", std::nullopt, std::nullopt});
 }
 
@@ -176,7 +173,7 @@ std::string layer_range(int first, int last) {
   return first == last ? fmt::format("layer {}", first) : fmt::format("layers {}-{}", first, last);
 }
 
-void add_stages(const RunResult& run, std::vector<Finding>& findings) {
+void add_stages(const RunResult& run, const PositionNames& names, std::vector<Finding>& findings) {
   const std::vector<LayerMean> means = mean_alpha(run);
   if (means.size() < 2) return;
   const std::vector<Range> ranges = sink_ranges(run, means);
@@ -185,9 +182,9 @@ void add_stages(const RunResult& run, std::vector<Finding>& findings) {
         *std::max_element(means.begin(), means.end(),
                           [](const LayerMean& a, const LayerMean& b) { return a.alpha < b.alpha; });
     findings.push_back({"no_sink_layer",
-                        fmt::format("No layer as a whole sinks on position 0; the highest mean "
-                                    "alpha_0 of a layer is {} (layer {}).",
-                                    number_text(high.alpha), high.layer),
+                        fmt::format("No layer as a whole sinks on {}; the highest mean alpha_0 of "
+                                    "a layer is {} (layer {}).",
+                                    names(0), number_text(high.alpha), high.layer),
                         high.alpha, "heads[].alpha", "heads", high.layer, std::nullopt});
     return;
   }
@@ -201,8 +198,8 @@ void add_stages(const RunResult& run, std::vector<Finding>& findings) {
                           layer_range(range.first, range.last), percent_text(range.rate),
                           number_text(range.alpha));
   }
-  std::string text = fmt::format("{} on position 0 in {} (sink rate {}, mean alpha_0 {})",
-                                 ranges.size() > 1 ? "Strong sinks" : "Sinks",
+  std::string text = fmt::format("{} on {} in {} (sink rate {}, mean alpha_0 {})",
+                                 ranges.size() > 1 ? "Strong sinks" : "Sinks", names(0),
                                  layer_range(strong.first, strong.last), percent_text(strong.rate),
                                  number_text(strong.alpha));
   if (!weaker.empty()) text += "; weaker ones in " + weaker;
@@ -260,13 +257,13 @@ Extreme largest_activation(const RunResult& run) {
   return best;
 }
 
-void add_writer(const RunResult& run, std::vector<Finding>& findings) {
+void add_writer(const RunResult& run, const PositionNames& names, std::vector<Finding>& findings) {
   const Jump up = largest_jump(run, 1);
   if (up.layer < 0 || up.factor < kNormJump) return;
   std::string text =
-      fmt::format("{} {} raises the norm of position 0 most: {} to {} (other positions: {})",
-                  writer_of(run, up.layer), up.layer, number_text(up.before), number_text(up.after),
-                  number_text(run.layer("resid_norm_median", up.layer)));
+      fmt::format("{} {} raises the norm of {} most: {} to {} (other positions: {})",
+                  writer_of(run, up.layer), up.layer, names(0), number_text(up.before),
+                  number_text(up.after), number_text(run.layer("resid_norm_median", up.layer)));
   const Jump down = largest_jump(run, -1);
   if (down.layer > up.layer && down.factor >= kNormJump) {
     text += fmt::format("; {} {} takes it back to {}", lower_first(writer_of(run, down.layer)),
@@ -276,13 +273,13 @@ void add_writer(const RunResult& run, std::vector<Finding>& findings) {
                       up.layer, std::nullopt});
 }
 
-void add_massive(const RunResult& run, const diagnostics::Thresholds& thresholds,
-                 std::vector<Finding>& findings) {
+void add_massive(const RunResult& run, const PositionNames& names,
+                 const diagnostics::Thresholds& thresholds, std::vector<Finding>& findings) {
   const Extreme extreme = largest_activation(run);
   if (extreme.layer < 0) return;
   const double median = run.layer("median_abs", extreme.layer), size = std::abs(extreme.value);
   const std::string place =
-      fmt::format("channel {:.0f} of position {:.0f}", extreme.channel, extreme.position);
+      fmt::format("channel {:.0f} of {}", extreme.channel, names(extreme.position));
   const bool massive = size > thresholds.massive_abs && size > thresholds.massive_ratio * median;
   const std::string text =
       massive ? fmt::format("Massive activation: {} holds {} after block {} (median |x| {}).",
@@ -308,15 +305,16 @@ double layer_alpha(const RunResult& run, int layer) {
 
 std::vector<Finding> find_findings(const RunResult& run) {
   const diagnostics::Thresholds thresholds = store::read_identity(run.identity).thresholds;
+  const PositionNames names(run, store::read_facts(run.facts));
   std::vector<Finding> findings;
-  add_sink_rate(run, thresholds.epsilon, findings);
+  add_sink_rate(run, names, thresholds.epsilon, findings);
   const bool sinks = findings.empty() || findings.front().key != "no_sink";
   if (sinks) {
     add_classes(run, thresholds.event_query_share, findings);
-    add_stages(run, findings);
+    add_stages(run, names, findings);
   }
-  add_writer(run, findings);
-  add_massive(run, thresholds, findings);
+  add_writer(run, names, findings);
+  add_massive(run, names, thresholds, findings);
   return findings;
 }
 

@@ -66,6 +66,12 @@ Json model_object(const RunResult& run, const RunIdentity& identity, const RunFa
           {"weights", facts.model_weights}};
 }
 
+Json patch_grid_object(const RunResult& run, const RunFacts& facts) {
+  const std::optional<PatchGrid> grid = patch_grid(run, facts);
+  if (!grid) return nullptr;
+  return {{"rows", grid->rows}, {"columns", grid->columns}, {"prefix", grid->prefix}};
+}
+
 Json inputs_object(const RunResult& run, const RunIdentity& identity, const RunFacts& facts) {
   return {{"kind", identity.inputs_kind},
           {"sequences", run.sequences.size()},
@@ -74,7 +80,8 @@ Json inputs_object(const RunResult& run, const RunIdentity& identity, const RunF
           {"bos", identity.bos},
           {"bos_id", facts.bos_id ? Json(*facts.bos_id) : Json()},
           {"first_tokens", facts.first_tokens},
-          {"sha256", identity.inputs_sha256}};
+          {"sha256", identity.inputs_sha256},
+          {"patch_grid", patch_grid_object(run, facts)}};
 }
 
 Json thresholds_object(const diagnostics::Thresholds& t) {
@@ -274,7 +281,7 @@ Json run_document(const RunResult& run) {
     sequences.push_back({{"id", sequence.id},
                          {"source", sequence.source},
                          {"start", sequence.start},
-                         {"tokens", sequence.ids.size()},
+                         {"tokens", sequence.tokens()},
                          {"ids", sequence.ids},
                          {"labels", labels_of(facts, sequence)}});
   }

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "sinkscope/report/findings.h"
+#include "sinkscope/report/labels.h"
 #include "sinkscope/report/map.h"
 #include "sinkscope/report/text.h"
 #include "sinkscope/store/run_facts.h"
@@ -25,12 +26,23 @@ std::string model_name(const store::RunFacts& facts) {
   return terminal_text((file ? last.stem() : last).string());
 }
 
+std::string inputs_text(const store::RunResult& run, const store::RunIdentity& identity,
+                        const store::RunFacts& facts) {
+  const std::string count = count_text(std::ssize(run.sequences));
+  if (identity.inputs_kind == "images" || identity.inputs_kind == "pixels") {
+    const std::string images = count + (run.sequences.size() == 1 ? " image" : " images");
+    const std::optional<PatchGrid> grid = patch_grid(run, facts);
+    return grid ? fmt::format("{} of {} x {} patches", images, grid->rows, grid->columns) : images;
+  }
+  return fmt::format("{} x {} tokens, BOS {}", count, count_text(identity.seq_len),
+                     terminal_text(identity.bos));
+}
+
 void write_title(const store::RunResult& run, const store::RunIdentity& identity,
                  const store::RunFacts& facts, std::ostream& out) {
-  out << fmt::format("{}  {}  {} layers x {} heads  {} x {} tokens, BOS {}", model_name(facts),
+  out << fmt::format("{}  {}  {} layers x {} heads  {}", model_name(facts),
                      terminal_text(identity.model_family), run.layers, run.heads,
-                     count_text(std::ssize(run.sequences)), count_text(identity.seq_len),
-                     terminal_text(identity.bos));
+                     inputs_text(run, identity, facts));
   if (std::isfinite(facts.forward_s)) out << fmt::format("  {} s", number_text(facts.forward_s));
   out << '\n';
 }

@@ -147,6 +147,44 @@ TEST(Findings, NoSinkNamesTheLargest) {
   EXPECT_FALSE(find(findings, "classes"));
 }
 
+TEST(Findings, SinksOfImagesAreNamedByTheirTokens) {  // VIT-2
+  Sample sample = test::image_sample();
+  sample.change = [](int64_t, Writer& out) {
+    out.set("sink_index", 3, 1, 6), out.set("sink_index", 3, 2, 6), out.set("sink_index", 3, 3, 1);
+  };
+  const auto text = [&](const char* key) {
+    const auto findings = findings_of(sample);
+    const Finding* found = find(findings, key);
+    return found ? found->text : std::string();
+  };
+  EXPECT_TRUE(text("sink_rate").find("sink on CLS:") != std::string::npos) << text("sink_rate");
+  EXPECT_EQ(text("other_positions"),
+            "3 heads have a sink elsewhere than on CLS, most often on patch (1, 1).");
+  EXPECT_TRUE(text("strong_layers").starts_with("Sinks on CLS in layers 2-3"));
+  EXPECT_NE(text("norm_writer").find("the norm of CLS most"), std::string::npos);
+  EXPECT_NE(text("massive").find("channel 3 of CLS holds"), std::string::npos);
+
+  sample.facts.labels.clear();  // the grid alone names the patches
+  EXPECT_EQ(text("other_positions"),
+            "3 heads have a sink elsewhere than on position 0, most often on patch (1, 1).");
+
+  sample = test::image_sample();  // of different grids: a position is no patch
+  sample.change = [](int64_t, Writer& out) { out.set("sink_index", 3, 1, 6); };
+  sample.facts.patch_rows = 0, sample.facts.patch_columns = 0;
+  EXPECT_EQ(text("other_positions"),
+            "1 head has a sink elsewhere than on CLS, most often on position 6.");
+}
+
+TEST(Findings, NamesOfAStoreAreData) {
+  Sample sample = test::image_sample();
+  sample.facts.labels[0][0] = "a\x1B[2J";
+  EXPECT_NE(find(findings_of(sample), "sink_rate")->text.find("a\\x1B[2J"), std::string::npos);
+  sample.facts.prefix_tokens = 0, sample.facts.patch_rows = 4, sample.facts.patch_columns = 2;
+  sample.change = [](int64_t, Writer& out) { out.set("sink_index", 3, 1, 1e300); };
+  EXPECT_NE(find(findings_of(sample), "other_positions")->text.find("position 1000000000"),
+            std::string::npos);
+}
+
 TEST(Findings, NothingIsSaidOfNothing) {
   Sample sample;
   sample.sequences = 0;

@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "sinkscope/base/error.h"
 #include "tests/report/golden.h"
 #include "tests/report/sample_run.h"
 
@@ -37,7 +38,7 @@ TEST(ScanJson, HasTheKeysOfProductMdInTheirOrder) {
             (Names{"path", "format", "family", "sha256", "layers", "heads", "kv_heads", "head_dim",
                    "d_model", "vocab", "parameters", "causal", "dtype", "weights"}));
   EXPECT_EQ(keys(scan["inputs"]), (Names{"kind", "sequences", "seq_len", "skipped", "bos", "bos_id",
-                                         "first_tokens", "sha256"}));
+                                         "first_tokens", "sha256", "patch_grid"}));
   const auto starts_with = [](const Names& all, const Names& first) {
     return all.size() >= first.size() && std::equal(first.begin(), first.end(), all.begin());
   };
@@ -106,6 +107,39 @@ TEST(ScanJson, KvHeadIsTheGroup) {
   const auto heads = scan_document(read_sample({}))["heads"];
   EXPECT_EQ(heads[1]["kv_head"], 0);
   EXPECT_EQ(heads[2]["kv_head"], 1);
+}
+
+TEST(ScanJson, PatchGridIsOfImagesWithOneGrid) {
+  EXPECT_TRUE(scan_document(read_sample({}))["inputs"]["patch_grid"].is_null());
+  Sample sample = test::image_sample();
+  EXPECT_EQ(scan_document(read_sample(sample))["inputs"]["patch_grid"].dump(),
+            R"({"rows":2,"columns":3,"prefix":2})");
+  sample.facts.patch_rows = 0, sample.facts.patch_columns = 0;  // of different grids
+  EXPECT_TRUE(scan_document(read_sample(sample))["inputs"]["patch_grid"].is_null());
+}
+
+TEST(ScanJson, PatchGridThatDoesNotFitIsRefusedNamingTheNumbers) {
+  const auto seen = [](int64_t rows, int64_t columns, int64_t prefix, int sequences = 1) {
+    Sample sample = test::image_sample();
+    sample.sequences = sequences;
+    sample.facts.patch_rows = rows, sample.facts.patch_columns = columns;
+    sample.facts.prefix_tokens = prefix;
+    try {
+      scan_document(read_sample(sample));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind, ErrorKind::kBadFile);
+      return error.seen;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(seen(3, 2, 2), "");
+  EXPECT_EQ(seen(3, 3, 2), "sequence 0 has 8 tokens, the images have 2 + 3 x 3");
+  EXPECT_EQ(seen(2, 3, 1), "sequence 0 has 8 tokens, the images have 1 + 2 x 3");
+  EXPECT_EQ(seen(1, 3, 9), "sequence 0 has 8 tokens, the images have 9 + 1 x 3");
+  EXPECT_EQ(seen(int64_t{1} << 62, 4, 8),
+            "sequence 0 has 8 tokens, the images have 8 + 4611686018427387904 x 4");
+  EXPECT_EQ(seen(2, 0, 2, 0), "images of 2 + 2 x 0 tokens");
+  EXPECT_EQ(seen(-2, -3, 2), "images of 2 + -2 x -3 tokens");
 }
 
 TEST(RunJson, HoldsIdsLabelsAndIdentityOfHostileText) {

@@ -90,6 +90,16 @@ struct Sample {
   std::unique_ptr<store::Store> make() const;
 };
 
+/// Images of 2 x 3 patches behind a class token and a register: 8 tokens.
+inline Sample image_sample() {
+  Sample sample;
+  sample.identity.inputs_kind = "images", sample.identity.model_family = "vit";
+  sample.facts.patch_rows = 2, sample.facts.patch_columns = 3, sample.facts.prefix_tokens = 2;
+  sample.facts.labels = {{"CLS", "register 0", "patch (0, 0)", "patch (0, 1)", "patch (0, 2)",
+                          "patch (1, 0)", "patch (1, 1)", "patch (1, 2)"}};
+  return sample;
+}
+
 inline void fill_head(Writer& out, int layer, int head, int64_t sequence, bool strong) {
   const double alpha = strong ? 0.5 + 0.125 * head : 0.0625 * (head + 1);
   for (int k = 0; k < 4; ++k) {
@@ -121,8 +131,11 @@ inline std::unique_ptr<store::Store> Sample::make() const {
   store->put_fact("model.kv_heads", std::to_string(kv_heads));
   store->put_metrics(kMetrics);
   for (int64_t id = 0; id < sequences; ++id) {
-    store::SequenceInfo info{id, "a.txt", id * tokens, {}};
-    for (int32_t token = 0; token < tokens; ++token) info.ids.push_back(token);
+    store::SequenceInfo info{id, "a.txt", id * tokens, {}, 0};
+    if (identity.inputs_kind == "images") info.image_tokens = tokens;
+    for (int32_t token = 0; token < tokens && info.image_tokens == 0; ++token) {
+      info.ids.push_back(token);
+    }
     Writer out(layers, heads);
     for (int l = 0; l < layers; ++l) {
       for (int h = 0; h < heads; ++h) fill_head(out, l, h, id, 2 * l >= layers);

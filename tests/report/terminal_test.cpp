@@ -85,6 +85,16 @@ TEST(Terminal, ControlBytesOfNamesNeverReachTheTerminal) {
   EXPECT_NE(text.find("x\\x1B[31m"), std::string::npos);
 }
 
+TEST(Terminal, ImagesAreNoTokens) {
+  Sample sample = test::image_sample();
+  std::string text = terminal(sample);
+  EXPECT_NE(text.find("4 heads  4 images of 2 x 3 patches  1.5 s\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("position 0"), std::string::npos) << text;
+  sample.sequences = 1, sample.facts.patch_rows = 0, sample.facts.patch_columns = 0;
+  text = terminal(sample);
+  EXPECT_NE(text.find("4 heads  1 image  1.5 s\n"), std::string::npos) << text;
+}
+
 TEST(Terminal, EmptyRun) {
   Sample sample;
   sample.sequences = 0;
