@@ -34,7 +34,7 @@ class Places:
     final_norm: str | None = None
     # post-norm blocks: the norms behind attention and MLP
     norms: tuple[str, str] | None = None
-    # parameter of a block that scales a branch before it is added
+    # attribute of a block that scales a branch before it is added
     scales: tuple[str, str] | None = None
 
 
@@ -50,6 +50,8 @@ class Case:
     tags: tuple[str, ...] = ("",)  # golden_TAG.safetensors of each run
     causal: bool = True
     gain: float = 1.0  # mean of a stored norm gain: 0 where the family adds 1 itself
+    draws: dict[str, tuple[float, float]] = field(default_factory=dict)  # mean and deviation by last part of a name
+    kept: tuple[str, ...] = ()  # kinds of tensors that are stored; none named: all
     gate: Callable[[torch.nn.Module, torch.Tensor], torch.Tensor] | None = None  # (attention, its input)
     pooled: Callable[[torch.nn.Module, Any, dict], torch.Tensor] | None = None
     hub_names: Callable[[dict, torch.nn.Module], dict] | None = None  # last edit of the stored weights
@@ -66,7 +68,10 @@ def draw(case: Case, name: str, shape: torch.Size) -> torch.Tensor:
     rng = np.random.default_rng([case.seed, zlib.crc32(name.encode())])
     noise = torch.from_numpy(np.asarray(rng.standard_normal(tuple(shape)), dtype=np.float32))
     leaf = name.rsplit(".", 1)[-1]
-    if leaf == "bias":
+    if leaf in case.draws:
+        mean, deviation = case.draws[leaf]
+        values = mean + deviation * noise
+    elif leaf == "bias":
         values = 0.1 * noise
     elif "lambda" in leaf:
         values = 0.5 + 0.1 * noise
@@ -82,7 +87,8 @@ def draw(case: Case, name: str, shape: torch.Size) -> torch.Tensor:
 
 
 def build_model(case: Case, dtype: torch.dtype = torch.float32):
-    config = transformers.AutoConfig.for_model(**(case.reference or case.config))
+    # a copy: the class writes its own form of rope keys into the dictionary that it is given
+    config = transformers.AutoConfig.for_model(**copy.deepcopy(case.reference or case.config))
     config._attn_implementation = "eager"
     config._experts_implementation = "eager"  # the default kernel has no float64 form
     torch.set_default_dtype(dtype)
@@ -145,7 +151,7 @@ class Listener:
                     after=lambda x, i=i: self.keep(f"resid_post.{i}", x))  # fmt: skip
             scales = places.scales or (None, None)
             for name, path, scale in (("attn", places.attention, scales[0]), ("mlp", places.mlp, scales[1])):
-                factor = block.get_parameter(scale) if scale else 1
+                factor = getattr(block, scale) if scale else 1
                 self.on(block.get_submodule(path),
                         after=lambda x, n=f"{name}_out.{i}", f=factor, i=i:
                         self.keep(n, (x * f).reshape(self.tensors[f"resid_pre.{i}"].shape)))  # fmt: skip
@@ -154,7 +160,8 @@ class Listener:
                 self.on(attention, before=lambda x, i=i, a=attention: self.keep(f"gate.{i}", self.case.gate(a, x)))
         if places.final_norm:
             self.on(self.model.get_submodule(places.final_norm), after=lambda x: self.keep("final_norm", x))
-        self.listen_to_falcon() if self.model.config.model_type == "falcon" else self.listen_to_attention()
+        own = {"falcon": self.listen_to_falcon, "bloom": self.listen_to_bloom}
+        own.get(self.model.config.model_type, self.listen_to_attention)()
         return self
 
     def __exit__(self, *exception) -> None:
@@ -178,8 +185,29 @@ class Listener:
 
         self.replace(code, "eager_attention_forward", heard)
 
+    def listen_to_bloom(self) -> None:
+        """This family and falcon have no attention function of their own to wrap."""
+        for i, block in enumerate(self.blocks):
+            attention = block.self_attention
+            split = attention._reshape
+
+            def heard(fused, i=i, split=split):
+                parts = split(fused)
+                for name, x in zip("qkv", parts, strict=True):
+                    self.keep(f"{name}.{i}", x)
+                return parts
+
+            self.scale = attention.inv_norm_factor
+            self.replace(attention, "_reshape", heard)
+            self.listen_behind_scores(attention, i)
+
+    def listen_behind_scores(self, attention, i: int) -> None:
+        self.on(attention.dense, before=lambda x:
+                self.keep(f"z.{i}", x.view(*x.shape[:2], attention.num_heads, attention.head_dim)))  # fmt: skip
+        hook = lambda m, args, out: self.keep(f"attn.{i}", out[1])
+        self.undo.append(attention.register_forward_hook(hook).remove)
+
     def listen_to_falcon(self) -> None:
-        """This family has no attention function of its own to wrap."""
         code = sys.modules[type(self.blocks[0]).__module__]
         rotate = code.apply_rotary_pos_emb
         current = -1
@@ -209,10 +237,16 @@ class Listener:
 
             self.scale = attention.inv_norm_factor
             self.replace(attention, "_split_heads", heard)
-            self.on(attention.dense, before=lambda x, i=i, a=attention:
-                    self.keep(f"z.{i}", x.view(*x.shape[:2], a.num_heads, a.head_dim)))  # fmt: skip
-            hook = lambda m, args, out, i=i: self.keep(f"attn.{i}", out[1])
-            self.undo.append(attention.register_forward_hook(hook).remove)
+            self.listen_behind_scores(attention, i)
+            self.undo.append(attention.register_forward_pre_hook(self.once, with_kwargs=True).remove)
+
+    @staticmethod
+    def once(module, args, kwargs):
+        """transformers 5.24 adds ALiBi to the mask and, in its eager form, to the scores again. The model
+        was trained with one, as the SDPA form computes: the second is made zero."""
+        if kwargs.get("alibi") is not None:
+            kwargs["alibi"] = torch.zeros_like(kwargs["alibi"])
+        return args, kwargs
 
 
 def run(model, case: Case, inputs: dict) -> tuple[dict, float]:
@@ -220,8 +254,11 @@ def run(model, case: Case, inputs: dict) -> tuple[dict, float]:
         out = model(**inputs)
     tensors, last = heard.tensors, heard.tensors[f"resid_post.{len(heard.blocks) - 1}"]
     tensors.setdefault("final_norm", last.clone())
-    if "logits" in out and model.config.model_type != "vit_mae":  # its logits are the decoder's pixels
-        tensors["logits"] = out.logits.clone()
+    if tensors["final_norm"].dim() == 2:  # the model norms one token only
+        tensors["final_norm"] = model.get_submodule(case.places.final_norm)(last)
+    logits = "prediction_logits" if "prediction_logits" in out else "logits"
+    if logits in out and model.config.model_type != "vit_mae":  # its logits are the decoder's pixels
+        tensors["logits"] = out[logits].clone()
     if case.pooled:
         tensors["pooled"] = case.pooled(model, out, tensors).clone()
     check_sums(model, case, tensors)
@@ -288,6 +325,11 @@ def check_worth(case: Case, t: dict, layers: int) -> None:
         assert 0.2 < share < 0.93, (case.name, i, "entropy over its maximum", share)
 
 
+def stored_tensors(case: Case, t: dict) -> dict:
+    """Where not all are stored, the stream before a later block is left out: it is the one behind the block before."""
+    return {k: v for k, v in t.items() if not case.kept or k.split(".")[0] in case.kept or k == "resid_pre.0"}
+
+
 def write_json(file: Path, value: dict) -> None:
     file.write_text(json.dumps(value, indent=1) + "\n")
 
@@ -324,9 +366,10 @@ def make(case: Case, root: Path) -> int:
         check_worth(case, tensors, layers)
         assert all(x.isfinite().all() for x in tensors.values()), case.name
         name = f"golden_{tag}.safetensors" if tag else "golden.safetensors"
-        floor = noise_floor(case, inputs, tensors)
+        kept = stored_tensors(case, tensors)
+        floor = noise_floor(case, inputs, kept)
         inputs.pop("noise", None)  # vit_mae's order of patches: the order they have
-        save_file({k: v.contiguous() for k, v in (inputs | tensors).items()}, folder / name)
+        save_file({k: v.contiguous() for k, v in (inputs | kept).items()}, folder / name)
         batch, heads, tokens, _ = tensors["attn.0"].shape
         entries.append({
             "golden": name, "B": batch, "T": tokens, "layers": layers, "heads": heads,

@@ -155,8 +155,12 @@ def routes(top: int, unvisited: bool):
 
     def proof(model, runs: list[dict]) -> bool:
         for i, block in enumerate(model.model.layers):
+            router = getattr(block.mlp, "gate", getattr(block.mlp, "router", None))
+            if router is None:  # a dense layer between others
+                continue
             x = block.post_attention_layernorm(runs[0][f"resid_pre.{i}"] + runs[0][f"attn_out.{i}"])
-            scores, order = (x @ block.mlp.gate.weight.T).sort(dim=-1, descending=True)
+            scores = x @ router.weight.T + getattr(router, "bias", 0)
+            scores, order = scores.sort(dim=-1, descending=True)
             idle = len(order[..., :top].unique()) < scores.shape[-1]
             if float((scores[..., top - 1] - scores[..., top]).min()) < 0.01 or idle != unvisited:
                 return False
@@ -179,10 +183,11 @@ CASES = [
          note="parallel block with one LayerNorm; biases everywhere, on the head too; half of each head is rotated; "
               "num_key_value_heads is null; gelu_new"),
     Case("phi_qk_layernorm", 202, "PhiForCausalLM",
-         phi(hidden_size=30, num_attention_heads=3, num_key_value_heads=1, partial_rotary_factor=0.4, qk_layernorm=True),
+         phi(hidden_size=30, num_attention_heads=3, num_key_value_heads=1, partial_rotary_factor=0.4,
+              qk_layernorm=True),
          PHI, runs=[text(14)],
-         note="LayerNorm with bias over each head of q and k, one gain for all heads, before rotary; 0.4 of 10 channels "
-              "are rotated"),
+         note="LayerNorm with bias over each head of q and k, one gain for all heads, before rotary; 0.4 of 10 "
+              "channels are rotated"),
     Case("nemotron", 203, "NemotronForCausalLM",
          decoder("NemotronForCausalLM", "nemotron", head_dim=12, hidden_act="relu2", initializer_range=0.0134,
                  mlp_bias=False, norm_eps=1e-05, partial_rotary_factor=0.5, rms_norm_eps=DROP, rope_scaling=DROP,
@@ -204,8 +209,8 @@ CASES = [
          cohere(use_qk_norm=True, logit_scale=0.8333333333333334, rope_theta=75000000.0), LLAMA, runs=[text(14)],
          note="as cohere with use_qk_norm: LayerNorm over each head with gains [H, K], mean removed; grouped-query"),
     Case("gpt_bigcode", 208, "GPTBigCodeForCausalLM", bigcode(), GPT, runs=[text(14)],
-         note="multi-query: c_attn rows are [q of all heads | k | v]; weights stored [out, in] unlike gpt2; exact GELU; "
-              "learned positions; tied head"),
+         note="multi-query: c_attn rows are [q of all heads | k | v]; weights stored [out, in] unlike gpt2; exact "
+              "GELU; learned positions; tied head"),
     Case("gpt_bigcode_multi_head", 209, "GPTBigCodeForCausalLM",
          bigcode(multi_query=False, activation_function="gelu_pytorch_tanh", n_inner=None), GPT, runs=[text(14)],
          note="multi_query false: c_attn rows are interleaved per head, [q|k|v] of head 0, then of head 1; tanh GELU; "
@@ -255,8 +260,8 @@ CASES = [
                  original_max_position_embeddings=12,
                  rope_scaling=dict(long_factor=LONG, short_factor=SHORT, type="longrope")),
          LLAMA, runs=[same_start(12), same_start(18)], tags=("", "long"), proof=rope_differs(12, 18),
-         note="longrope: up to original_max_position_embeddings (12) tokens the short factors, beyond it the long ones, "
-              "for every token; cos and sin times sqrt(1 + ln(128/12) / ln(12)) in both"),
+         note="longrope: up to original_max_position_embeddings (12) tokens the short factors, beyond it the long "
+              "ones, for every token; cos and sin times sqrt(1 + ln(128/12) / ln(12)) in both"),
     Case("llama_yarn", 217, "LlamaForCausalLM",
          llama(head_dim=16, max_position_embeddings=256, intermediate_size=32,
                rope_scaling=dict(factor=4.0, original_max_position_embeddings=64, type="yarn")),
@@ -271,12 +276,12 @@ CASES = [
     Case("llama_linear", 219, "LlamaForCausalLM", llama(rope_scaling=dict(factor=2.5, type="linear")), LLAMA,
          runs=[text(14)], note="linear scaling: every frequency divided by 2.5"),
     Case("qwen3_next_moe", 220, "Qwen3NextForCausalLM",
-         decoder("Qwen3NextForCausalLM", "qwen3_next", head_dim=8, full_attention_interval=1, partial_rotary_factor=0.25,
-                 decoder_sparse_step=1, mlp_only_layers=[], num_experts=4, num_experts_per_tok=2,
-                 moe_intermediate_size=12, shared_expert_intermediate_size=16, norm_topk_prob=True,
-                 linear_conv_kernel_dim=4, linear_key_head_dim=8, linear_num_key_heads=2, linear_num_value_heads=4,
-                 linear_value_head_dim=8, output_router_logits=False, router_aux_loss_coef=0.001, rms_norm_eps=1e-06,
-                 rope_theta=10000000),
+         decoder("Qwen3NextForCausalLM", "qwen3_next", head_dim=8, full_attention_interval=1,
+                 partial_rotary_factor=0.25, decoder_sparse_step=1, mlp_only_layers=[], num_experts=4,
+                 num_experts_per_tok=2, moe_intermediate_size=12, shared_expert_intermediate_size=16,
+                 norm_topk_prob=True, linear_conv_kernel_dim=4, linear_key_head_dim=8, linear_num_key_heads=2,
+                 linear_num_value_heads=4, linear_value_head_dim=8, output_router_logits=False,
+                 router_aux_loss_coef=0.001, rms_norm_eps=1e-06, rope_theta=10000000),
          LLAMA, runs=[text(14)], gain=0.0, gate=gated_by_qwen, proof=routes(2, unvisited=False),
          facts={"gate": "gate.N is after the sigmoid; the output projection sees z.N * gate.N"},
          note="experts (2 of 4, weights renormalised) beside a shared expert that every token passes, scaled by "
@@ -302,8 +307,8 @@ CASES = [
               type_vocab_size=1, vocab_size=60),
          ROBERTA, runs=[padded(10, [0, 3], pad=1)], causal=False, hub_names=roberta_hub_names,
          pooled=lambda model, out, t: roberta_pooler(model)(t["final_norm"]),
-         note="post-norm encoder; positions start at pad_token_id + 1 = 2; logits are decoder(norm(gelu(dense x))) with "
-              "lm_head.bias; the stored pooler makes pooled; 0 and 3 right pads"),
+         note="post-norm encoder; positions start at pad_token_id + 1 = 2; logits are decoder(norm(gelu(dense x))) "
+              "with lm_head.bias; the stored pooler makes pooled; 0 and 3 right pads"),
     Case("distilbert", 224, "DistilBertForMaskedLM",
          dict(activation="gelu", architectures=["DistilBertForMaskedLM"], attention_dropout=0.1, dim=24, dropout=0.1,
               hidden_dim=40, initializer_range=0.02, max_position_embeddings=32, model_type="distilbert", n_heads=4,
@@ -319,8 +324,8 @@ CASES = [
               num_attention_heads=4, num_hidden_layers=2, pad_token_id=1, projection_dim=24, torch_dtype="float16",
               transformers_version="4.22.0.dev0", vocab_size=60),
          CLIP, runs=[clip_text], hub_names=clip_hub_names, pooled=lambda model, out, t: out.pooler_output,
-         note="causal text tower, quick GELU; eos_token_id 2 is wrong in the published files: pooled is the final norm at "
-              "the largest id (position 11 and 7)"),
+         note="causal text tower, quick GELU; eos_token_id 2 is wrong in the published files: pooled is the final norm "
+              "at the largest id (position 11 and 7)"),
     Case("opt_post_norm", 226, "OPTForCausalLM",
          dict(_remove_final_layer_norm=False, activation_dropout=0.0, activation_function="relu",
               architectures=["OPTForCausalLM"], attention_dropout=0.0, bos_token_id=2, do_layer_norm_before=False,
@@ -330,6 +335,6 @@ CASES = [
               word_embed_proj_dim=16),
          OPT, runs=[text(14)], hub_names=opt_350m_names,
          facts={"q": "q.N is the projection output; the family scales it by head_dim**-0.5 before the product"},
-         note="the 350m form: norms behind the branches, no final norm; embeddings of width 16, project_in and project_out; "
-              "stored names begin with decoder., without model."),
+         note="the 350m form: norms behind the branches, no final norm; embeddings of width 16, project_in and "
+              "project_out; stored names begin with decoder., without model."),
 ]  # fmt: skip

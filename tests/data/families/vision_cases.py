@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 from engine import Case, Places
+from plain_cases import plain
 
 
 def image(height: int, width: int, batch: int = 1):
@@ -25,6 +26,10 @@ def image_in_order(height: int, width: int):
 
 VIT = Places("vit.layers", "attention", final_norm="vit.layernorm")
 BEIT = Places("beit.layers", "attention", scales=("lambda_1", "lambda_2"), final_norm="beit.layernorm")
+DEIT = Places("deit.layers", "attention", final_norm="deit.layernorm")
+DINOV2 = Places("encoder.layer", "layer_scale1", "layer_scale2", "layernorm")
+TOWER = Places("encoder.layers", final_norm="post_layernorm")
+IJEPA = Places("layers", "attention", final_norm="layernorm")
 DINOV3 = Places("model.layer", "layer_scale1", "layer_scale2", "norm")
 
 
@@ -46,6 +51,43 @@ def beit(**keys) -> dict:
         use_mask_token=False, use_mean_pooling=True, use_relative_position_bias=True,
         use_shared_relative_position_bias=False, vocab_size=8192, **keys,
     )  # fmt: skip
+
+
+def small(architecture: str, model_type: str, **keys) -> dict:
+    """Nine patches."""
+    return vision(architecture, model_type, **(dict(hidden_size=16, image_size=12, intermediate_size=24) | keys))
+
+
+def classifier(architecture: str, model_type: str, **keys) -> dict:
+    classes = {str(i): f"c{i}" for i in range(3)}
+    return small(architecture, model_type, id2label=classes, label2id={v: k for k, v in classes.items()},
+                 qkv_bias=True, **keys)  # fmt: skip
+
+
+def dinov2(architecture: str, model_type: str, **keys) -> dict:
+    config = small(architecture, model_type, apply_layernorm=True, drop_path_rate=0.0, layer_norm_eps=1e-06,
+                   layerscale_value=1.0, qkv_bias=True, reshape_hidden_states=True)  # fmt: skip
+    del config["intermediate_size"]
+    return config | dict(mlp_ratio=2, use_swiglu_ffn=False) | keys
+
+
+def tower(architecture: str, model_type: str, **keys) -> dict:
+    return dict(
+        architectures=[architecture], attention_dropout=0.0, hidden_size=16, image_size=12, intermediate_size=24,
+        model_type=model_type, num_attention_heads=4, num_channels=3, num_hidden_layers=2, patch_size=4,
+        torch_dtype="float16",
+    ) | keys  # fmt: skip
+
+
+def tower_hub_names(state: dict, model) -> dict:
+    """The published files have both towers of a model and, of CLIP, the numbers of the positions."""
+    if model.config.model_type == "clip_vision_model":
+        state = state | {"embeddings.position_ids": torch.arange(model.embeddings.num_positions)[None]}
+    return {f"vision_model.{k}": v for k, v in state.items()}
+
+
+def own_pooler(model, out, t: dict) -> torch.Tensor:
+    return out.pooler_output
 
 
 def mae_hub_names(state: dict, model) -> dict:
@@ -96,7 +138,48 @@ MAE = vision(
     decoder_num_attention_heads=2, decoder_num_hidden_layers=1, mask_ratio=0.75, norm_pix_loss=False,
 )  # fmt: skip
 
-CASES = [
+NINE, EIGHT = image(12, 12), image(8, 16)
+PLAIN = [
+    plain("vit", 501, "ViTForImageClassification",
+          classifier("ViTForImageClassification", "vit", encoder_stride=16), VIT, runs=[NINE], causal=False,
+          note="pre-norm ViT: class token, exact GELU; logits are the classifier on the normed class token"),
+    plain("deit", 502, "DeiTForImageClassificationWithTeacher",
+          classifier("DeiTForImageClassificationWithTeacher", "deit"), DEIT, runs=[NINE], causal=False,
+          note="class and distillation token; logits are the mean of two classifiers"),
+    plain("dinov2", 503, "Dinov2Model", dinov2("Dinov2Model", "dinov2"), DINOV2, runs=[NINE, EIGHT],
+          tags=("", "nonsquare"), causal=False, pooled=own_pooler,
+          note="LayerScale on both branches; at 8x16 pixels the 3x3 positions are interpolated to 2x4, bicubic and not "
+               "antialiased"),
+    plain("dinov2_swiglu", 504, "Dinov2Model",
+          dinov2("Dinov2Model", "dinov2", use_swiglu_ffn=True), DINOV2, runs=[NINE], causal=False, pooled=own_pooler,
+          note="SwiGLU MLP: weights_in holds [gate|up]; its width is two thirds of mlp_ratio times the width, 21, "
+               "rounded up to a multiple of 8"),
+    plain("dinov2_with_registers", 505, "Dinov2WithRegistersModel",
+          dinov2("Dinov2WithRegistersModel", "dinov2_with_registers", num_register_tokens=2), DINOV2,
+          runs=[NINE, EIGHT], tags=("", "nonsquare"), causal=False, pooled=own_pooler,
+          note="tokens are [class, 2 registers, patches], the registers without a position; at 8x16 pixels the 3x3 "
+               "positions are interpolated to 2x4, bicubic and antialiased"),
+    plain("clip_vision", 506, "CLIPVisionModel",
+          tower("CLIPVisionModel", "clip_vision_model", dropout=0.0, hidden_act="quick_gelu", initializer_factor=1.0,
+                initializer_range=0.02, layer_norm_eps=1e-05, projection_dim=16, transformers_version="4.24.0.dev0"),
+          TOWER, runs=[NINE], causal=False, hub_names=tower_hub_names, pooled=own_pooler,
+          draws={"class_embedding": (0.0, 0.5)},
+          facts={"final_norm": "post_layernorm of every token; the model itself norms the class token only"},
+          note="a norm before the first block (pre_layrnorm, sic); quick GELU; no bias of the patch projection; pooled "
+               "is the normed class token"),
+    plain("siglip_vision", 507, "SiglipVisionModel",
+          tower("SiglipVisionModel", "siglip_vision_model", hidden_act="gelu_pytorch_tanh", layer_norm_eps=1e-06,
+                transformers_version="4.37.0.dev0"),
+          TOWER, runs=[NINE], causal=False, hub_names=tower_hub_names, pooled=own_pooler,
+          draws={"in_proj_bias": (0.0, 0.1)},
+          note="no class token; pooled is an attention of a learned probe over the patches (fused in_proj) with an MLP "
+               "behind it"),
+    plain("ijepa", 508, "IJepaModel", small("IJepaModel", "ijepa", layer_norm_eps=1e-06, qkv_bias=True), IJEPA,
+          runs=[NINE], causal=False, pooled=lambda model, out, t: out.last_hidden_state.mean(1),
+          note="ViT without a class token; pooled is the mean of the normed patches"),
+]  # fmt: skip
+
+CASES = PLAIN + [
     Case("vit_mae", 301, "ViTMAEForPreTraining", MAE, VIT, runs=[image_in_order(16, 16)], causal=False,
          reference=MAE | {"mask_ratio": 0.0}, hub_names=mae_hub_names,
          note="encoder over all patches in order (config.json says mask_ratio 0.75, which belongs to training); the "
@@ -105,22 +188,22 @@ CASES = [
          hub_names=beit_hub_names, pooled=lambda model, out, t: model.beit.pooler(t["final_norm"]),
          facts={"final_norm": "no final norm: equals the last resid_post",
                 "scores": "score_scale * q.k + bias[h, query, key]"},
-         note="relative position bias of its own in each block; no position embedding; no key bias; LayerScale lambda_1, "
-              "lambda_2; pooled is the norm of the mean over the patches, logits its classifier"),
+         note="relative position bias of its own in each block; no position embedding; no key bias; LayerScale "
+              "lambda_1, lambda_2; pooled is the norm of the mean over the patches, logits its classifier"),
     Case("beit_shared_bias", 303, "BeitForImageClassification",
          beit() | dict(use_relative_position_bias=False, use_shared_relative_position_bias=True, use_mask_token=True),
          BEIT, runs=[image(12, 12), image(8, 16)], tags=("", "nonsquare"), causal=False, hub_names=beit_hub_names,
          pooled=lambda model, out, t: model.beit.pooler(t["final_norm"]),
          facts={"final_norm": "no final norm: equals the last resid_post",
                 "scores": "score_scale * q.k + bias[h, query, key]"},
-         note="one relative position bias for all blocks (beit.encoder.relative_position_bias); a mask token that is not "
-              "used; at 8x16 pixels the table of distances is interpolated bilinearly from 5x5 to 3x7"),
+         note="one relative position bias for all blocks (beit.encoder.relative_position_bias); a mask token that is "
+              "not used; at 8x16 pixels the table of distances is interpolated bilinearly from 5x5 to 3x7"),
     Case("beit_class_token", 304, "BeitForImageClassification", beit() | dict(use_mean_pooling=False), BEIT,
          runs=[image(16, 16)], causal=False, hub_names=beit_hub_names,
          pooled=lambda model, out, t: model.beit.pooler(t["final_norm"]),
          facts={"scores": "score_scale * q.k + bias[h, query, key]"},
-         note="use_mean_pooling false: a final norm (beit.layernorm) and the class token as pooled; 16x16 pixels, so the "
-              "table grows from 5x5 to 7x7"),
+         note="use_mean_pooling false: a final norm (beit.layernorm) and the class token as pooled; 16x16 pixels, so "
+              "the table grows from 5x5 to 7x7"),
     Case("dinov3_vit_gated", 305, "DINOv3ViTModel",
          dict(architectures=["DINOv3ViTModel"], attention_dropout=0.0, drop_path_rate=0.0, hidden_act="silu",
               hidden_size=32, image_size=16, initializer_range=0.02, intermediate_size=40, key_bias=False,
