@@ -94,11 +94,16 @@ function Title({ page }: { page: Page }) {
     .replace(/[\\/]+$/, "")
     .split(/[\\/]/)
     .pop();
+  const patches = page.patches ? [`${page.patches.rows} × ${page.patches.columns} patches`] : [];
   const parts = [
     fact(model["family"]),
     `${page.layers} layers × ${page.heads} heads`,
-    `${fact(inputs?.["sequences"])} × ${fact(inputs?.["seq_len"])} tokens`,
-    `BOS ${fact(inputs?.["bos"])}`,
+    ...(page.images
+      ? [`${fact(inputs?.["sequences"])} images`, ...patches]
+      : [
+          `${fact(inputs?.["sequences"])} × ${fact(inputs?.["seq_len"])} tokens`,
+          `BOS ${fact(inputs?.["bos"])}`,
+        ]),
   ];
   return (
     <div class="title">

@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { expectEqual, launch, results } from "./browser.mjs";
 import { damageChecks, largeChecks, lengthChecks } from "./document_checks.mjs";
 import { fill } from "./fill.mjs";
+import { patchChecks } from "./patch_checks.mjs";
 import { downloadChecks, selectionChecks, sizeChecks, staticChecks, viewChecks } from "./page_checks.mjs";
 
 const { values, positionals } = parseArgs({
@@ -30,6 +31,7 @@ try {
     writeFileSync(file, fill(bundle, readFileSync(join(web, "test", "sample.json"), "utf8").trim()));
     await lengthChecks(browser, bundle, folder, troubles);
     await damageChecks(browser, bundle, folder, troubles);
+    await patchChecks(browser, bundle, folder, troubles, shots);
     const paint = await largeChecks(browser, bundle, folder, troubles, shots);
     console.log(`first paint of 80 x 64 heads: ${Math.round(paint)} ms`);
   }

@@ -76,7 +76,8 @@ function textFaults(page) {
   });
 }
 
-async function lookAt(page, view, name, shots) {
+/// Texts, canvases, contrast and size of the view that is open.
+export async function lookAt(page, view, name, shots) {
   for (const text of kViews[view]) {
     expect((await page.locator("main").innerText()).includes(text), `${name}: shows "${text}"`);
   }

@@ -139,7 +139,23 @@ function eventPoints(next, made, row, sequences) {
   });
 }
 
-export function synthetic({ layers = 12, heads = 12, positions = 64, sequences = 16, seed = 7 } = {}) {
+function imageLabels({ rows, columns, prefix }) {
+  return Array.from({ length: prefix + rows * columns }, (_v, i) => {
+    const patch = i - prefix;
+    if (patch < 0) return i === 0 ? "CLS" : `register ${i - 1}`;
+    return `patch (${Math.floor(patch / columns)}, ${patch % columns})`;
+  });
+}
+
+/// `patches`, { rows, columns, prefix }: of images instead of texts.
+export function synthetic({
+  layers = 12,
+  heads = 12,
+  patches = null,
+  positions = patches ? patches.prefix + patches.rows * patches.columns : 64,
+  sequences = 16,
+  seed = 7,
+} = {}) {
   const next = random(seed);
   const made = Array.from({ length: layers }, (_l, layer) =>
     Array.from({ length: heads }, (_h, head) => makeHead(next, layer, layers, head)),
@@ -167,7 +183,7 @@ export function synthetic({ layers = 12, heads = 12, positions = 64, sequences =
       model: {
         path: "models/synthetic-12x12",
         format: "safetensors",
-        family: "llama",
+        family: patches ? "dinov2" : "llama",
         sha256: "5e".repeat(32),
         layers,
         heads,
@@ -176,12 +192,12 @@ export function synthetic({ layers = 12, heads = 12, positions = 64, sequences =
         d_model: heads * 64,
         vocab: 49152,
         parameters: 134515008,
-        causal: true,
+        causal: !patches,
         dtype: "f32",
         weights: "bf16",
       },
       inputs: {
-        kind: "text",
+        kind: patches ? "images" : "text",
         sequences,
         seq_len: positions,
         skipped: 1,
@@ -189,6 +205,7 @@ export function synthetic({ layers = 12, heads = 12, positions = 64, sequences =
         bos_id: 1,
         first_tokens: [1, 504, 2366],
         sha256: "a1".repeat(32),
+        patch_grid: patches,
       },
       thresholds: {
         epsilon: 0.3,
@@ -258,12 +275,14 @@ export function synthetic({ layers = 12, heads = 12, positions = 64, sequences =
     },
     sequences: Array.from({ length: sequences }, (_v, id) => ({
       id,
-      source: `text/${id % 3}.txt`,
-      start: id * positions,
+      source: patches ? `images/${id}.png` : `text/${id % 3}.txt`,
+      start: patches ? 0 : id * positions,
       tokens: positions,
-      labels: Array.from({ length: Math.min(64, positions) }, (_w, i) =>
-        i === 0 ? "<s>" : kWords[(i * 5 + id) % kWords.length],
-      ),
+      labels: patches
+        ? imageLabels(patches).slice(0, 64)
+        : Array.from({ length: Math.min(64, positions) }, (_w, i) =>
+            i === 0 ? "<s>" : kWords[(i * 5 + id) % kWords.length],
+          ),
     })),
     metrics: [
       {

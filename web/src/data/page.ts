@@ -7,10 +7,17 @@ import type {
   ScanDocument,
   SequenceRow,
 } from "./document";
-import { isNumber } from "../ui/format";
+import { integer, isNumber } from "../ui/format";
 
 const kSchema = /^sinkscope\.page\/1(\.|$)/;
 const kMaxSide = 4096;
+
+/// The patches of a run whose images all have the same: `prefix` tokens, then the patches row by row.
+export interface PatchGrid {
+  rows: number;
+  columns: number;
+  prefix: number;
+}
 
 /// What the views read: the document with its heads, layers and events indexed. Parts that do not
 /// fit the rest (a curve of another length, an event of a head that does not exist) are left out
@@ -22,6 +29,10 @@ export class Page {
   readonly notices: string[] = [];
   readonly sequences = new Map<number, SequenceRow>();
   readonly layerRows: LayerRow[];
+  /// The inputs are images, from files or as arrays of pixels.
+  readonly images: boolean;
+  /// null for texts and where images have different grids
+  readonly patches: PatchGrid | null;
   private readonly byHead: (HeadRow | undefined)[];
   private readonly eventsByHead = new Map<number, EventPoint[]>();
 
@@ -40,6 +51,8 @@ export class Page {
     this.readSequences();
     this.readEvents();
     this.checkCurves();
+    this.images = ["images", "pixels"].includes(String(this.scan.inputs?.["kind"]));
+    this.patches = this.readPatches();
   }
 
   index(layer: number, head: number): number {
@@ -92,6 +105,34 @@ export class Page {
     return this.sequences.get(sequence)?.labels?.[position] ?? null;
   }
 
+  /// What people call a position: "CLS" or "patch (2, 5)" in an image, its number in a text; -1
+  /// stands for the learned sink logit.
+  positionName(position: unknown): string {
+    if (position === -1) return "sink logit";
+    const patch = this.patchAt(position);
+    if (patch) return `patch (${patch.row}, ${patch.column})`;
+    const label =
+      this.patches && isNumber(position) && position < this.patches.prefix
+        ? this.prefixLabels()[position]
+        : undefined;
+    return label ?? integer(position);
+  }
+
+  /// The patch that a position is; null for the tokens before the patches and for texts.
+  patchAt(position: unknown): { row: number; column: number } | null {
+    if (!this.patches || !isNumber(position)) return null;
+    const { rows, columns, prefix } = this.patches;
+    const patch = position - prefix;
+    if (patch < 0 || patch >= rows * columns) return null;
+    return { row: Math.floor(patch / columns), column: patch % columns };
+  }
+
+  /// Names of the tokens before the patches, from any sequence with labels: all have the same.
+  private prefixLabels(): string[] {
+    for (const row of this.sequences.values()) if (row.labels?.length) return row.labels;
+    return [];
+  }
+
   threshold(name: string, fallback: number): number {
     const value = this.scan.thresholds?.[name];
     return isNumber(value) ? value : fallback;
@@ -110,6 +151,21 @@ export class Page {
         this.sequences.set(row.id, row);
       }
     }
+  }
+
+  private readPatches(): PatchGrid | null {
+    const grid = this.scan.inputs?.["patch_grid"] as Partial<PatchGrid> | null | undefined;
+    if (!grid) return null;
+    const { rows, columns, prefix } = grid;
+    const counts = [rows, columns, prefix].every((count) => Number.isInteger(count) && count! >= 0);
+    const positions = this.document.alpha?.positions;
+    if (counts && rows! * columns! > 0 && (!positions || rows! * columns! + prefix! === positions)) {
+      return { rows: rows!, columns: columns!, prefix: prefix! };
+    }
+    this.notices.push(
+      `inputs.patch_grid ${JSON.stringify(grid)} does not give ${positions} positions; no patch is named or drawn`,
+    );
+    return null;
   }
 
   private readEvents(): void {

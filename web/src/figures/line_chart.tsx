@@ -71,7 +71,7 @@ function uplotOptions(plan: LinePlan, palette: Palette, width: number): uPlot.Op
       },
     ],
     series: [
-      { label: plan.xName, value: (_u, x) => (x === null ? "–" : tick(x)) },
+      { label: plan.xName, value: (_u, x) => (x === null ? "–" : (plan.xText?.(x) ?? tick(x))) },
       ...plan.series.map((series): uPlot.Series => {
         const color = palette.series[series.color] ?? palette.text;
         return {

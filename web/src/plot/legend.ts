@@ -153,6 +153,7 @@ export function drawColorBar(
   for (const { value, text } of scale.axis.ticks) {
     const x = inset + scale.axis.place(value) * length;
     const half = textWidth(text) / 2;
+    const center = Math.max(x, half); // a long text at the left end would be cut
     pen.line(
       [
         [x, kBarHeight],
@@ -160,9 +161,9 @@ export function drawColorBar(
       ],
       { color: palette.muted },
     );
-    if (x - half < last + 6) continue;
-    pen.text(text, x, kBarHeight + 13, { color: palette.muted, align: "center" });
-    last = x + half;
+    if (center - half < last + 6) continue;
+    pen.text(text, center, kBarHeight + 13, { color: palette.muted, align: "center" });
+    last = center + half;
   }
   pen.text(name, inset, kBarHeight + 33, { color: palette.text });
 }

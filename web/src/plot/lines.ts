@@ -18,6 +18,8 @@ export interface LinePlan {
   x: number[];
   xName: string;
   yName: string;
+  /// name of an x for the reader, where it is not its number
+  xText?: (x: number) => string;
   log: boolean;
   /// values that the y axis must show
   include?: number[];

@@ -49,11 +49,6 @@ export function tick(value: number): string {
   return (value + 0).toLocaleString("en-US", { maximumFractionDigits: 4 }); // + 0: no "-0"
 }
 
-/// A key position; -1 stands for the learned sink logit.
-export function positionName(index: unknown): string {
-  return index === -1 ? "sink logit" : integer(index);
-}
-
 export function headName(layer: number, head: number): string {
   return `L${layer}H${head}`;
 }

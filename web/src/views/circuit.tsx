@@ -5,7 +5,7 @@ import type { Page } from "../data/page";
 import { LineChart } from "../figures/line_chart";
 import type { LinePlan, LineSeries } from "../plot/lines";
 import { useReport } from "../ui/context";
-import { fixed, integer, isNumber, magnitude, share } from "../ui/format";
+import { fixed, isNumber, magnitude, share } from "../ui/format";
 import { Table, type Column } from "../ui/table";
 
 const kNorms = ["resid_norm_p0", "resid_norm_median"];
@@ -273,7 +273,12 @@ function TopActivations() {
     const massive = (t: Top) => Math.abs(t.value) > limits[0] && (times(t) ?? 0) > limits[1];
     return [
       { key: "layer", label: "layer", value: (t) => t.layer },
-      { key: "position", label: "position", value: (t) => t.position, show: (t) => integer(t.position) },
+      {
+        key: "position",
+        label: "position",
+        value: (t) => t.position,
+        show: (t) => page.positionName(t.position),
+      },
       { key: "channel", label: "channel", value: (t) => t.channel, show: (t) => String(t.channel) },
       {
         key: "value",

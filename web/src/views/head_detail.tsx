@@ -4,10 +4,11 @@ import { classOfCode } from "../data/classes";
 import type { EventPoint, HeadRow, Maybe } from "../data/document";
 import type { Page } from "../data/page";
 import { LineChart } from "../figures/line_chart";
+import { PatchMap } from "../figures/patch_map";
 import type { LinePlan } from "../plot/lines";
 import { ClassBadge } from "../ui/class_badge";
 import { useReport } from "../ui/context";
-import { headName, integer, isNumber, magnitude, positionName, share } from "../ui/format";
+import { headName, integer, isNumber, magnitude, share } from "../ui/format";
 import { Table, type Column } from "../ui/table";
 import { Verdict } from "./verdict";
 
@@ -21,8 +22,20 @@ export function HeadDetail() {
       {row ? (
         <>
           <div class="columns">
-            <AlphaChart row={row} />
-            <Verdict page={page} row={row} />
+            {page.patches && page.curve(layer, head) ? (
+              <>
+                <div>
+                  <AlphaChart row={row} />
+                  <Verdict page={page} row={row} />
+                </div>
+                <PatchMap row={row} />
+              </>
+            ) : (
+              <>
+                <AlphaChart row={row} />
+                <Verdict page={page} row={row} />
+              </>
+            )}
           </div>
           <Events row={row} />
           <AllValues row={row} />
@@ -103,6 +116,7 @@ function alphaPlan(page: Page, curve: Maybe[], log: boolean): LinePlan {
   return {
     x: curve.map((_v, i) => i),
     xName: "position (key)",
+    xText: page.patches ? (x) => page.positionName(x) : undefined,
     yName: "alpha (share of attention)",
     log,
     include: log ? [1] : [0, 1],
@@ -131,7 +145,7 @@ function AlphaChart({ row }: { row: HeadRow }) {
       id="alpha"
       title={`Attention that each position receives in ${headName(row.layer, row.head)}`}
       definition={
-        "Mean attention that the key at a position receives from the queries that see it, over all sequences." +
+        `Mean attention that the key at a position receives from the queries that see it, over all ${page.images ? "images" : "sequences"}.` +
         (page.scan.model["causal"] !== false && judged > 0
           ? ` Positions after ${integer(judged)} are seen by too few queries to be judged.`
           : "")
@@ -147,6 +161,27 @@ function AlphaChart({ row }: { row: HeadRow }) {
   );
 }
 
+function startColumn(page: Page): Column<EventPoint> {
+  const value = (e: EventPoint) => page.sequences.get(e[0])?.start ?? null;
+  return {
+    key: "start",
+    label: page.images ? "place in source" : "from token",
+    value,
+    show: (e) => integer(value(e)),
+  };
+}
+
+function tokenColumn(page: Page): Column<EventPoint> {
+  const value = (e: EventPoint) => page.label(e[0], e[3]);
+  return {
+    key: "label",
+    label: "token",
+    text: true,
+    value,
+    show: (e) => (value(e) === null ? "–" : <code class="token">{value(e)}</code>),
+  };
+}
+
 function Events({ row }: { row: HeadRow }) {
   const { page } = useReport();
   const events = page.events(row.layer, row.head);
@@ -158,22 +193,12 @@ function Events({ row }: { row: HeadRow }) {
       show: (v: unknown) => string,
     ): Column<EventPoint> => ({ key, label, value: (e) => e[place], show: (e) => show(e[place]) });
     const source = (e: EventPoint) => page.sequences.get(e[0])?.source ?? null;
-    const start = (e: EventPoint) => page.sequences.get(e[0])?.start ?? null;
     const list: Column<EventPoint>[] = [
-      { key: "sequence", label: "sequence", value: (e) => e[0] },
+      { key: "sequence", label: page.images ? "image" : "sequence", value: (e) => e[0] },
       { key: "source", label: "source", text: true, value: source },
-      { key: "start", label: "from token", value: start, show: (e) => integer(start(e)) },
-      { key: "sink_index", label: "sink at", value: (e) => e[3], show: (e) => positionName(e[3]) },
-      {
-        key: "label",
-        label: "token",
-        text: true,
-        value: (e) => page.label(e[0], e[3]),
-        show: (e) => {
-          const label = page.label(e[0], e[3]);
-          return label === null ? "–" : <code class="token">{label}</code>;
-        },
-      },
+      ...(page.scan.inputs?.["kind"] === "images" ? [] : [startColumn(page)]),
+      { key: "sink_index", label: "sink at", value: (e) => e[3], show: (e) => page.positionName(e[3]) },
+      ...(page.patches ? [] : [tokenColumn(page)]),
       number("alpha_sink", "alpha at sink", 4, share),
       number("routed", "routed", 5, share),
       number("ratio_head", "ratio_head", 6, magnitude),
@@ -202,7 +227,7 @@ function Events({ row }: { row: HeadRow }) {
     <Table
       key={headName(row.layer, row.head)}
       id="events"
-      caption={`Sink events of ${headName(row.layer, row.head)}, one row per sequence`}
+      caption={`Sink events of ${headName(row.layer, row.head)}, one row per ${page.images ? "image" : "sequence"}`}
       columns={columns}
       rows={events}
     />

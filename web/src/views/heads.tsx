@@ -8,7 +8,7 @@ import { passes } from "../plot/head_map";
 import { ClassBadge } from "../ui/class_badge";
 import { FilterSelect, MetricSelect } from "../ui/controls";
 import { useReport } from "../ui/context";
-import { headName, isNumber, positionName } from "../ui/format";
+import { headName, isNumber } from "../ui/format";
 import { formatRoute, type HeadId } from "../ui/route";
 import { Table, type Column } from "../ui/table";
 
@@ -37,7 +37,7 @@ export function Heads() {
 }
 
 function HeadTable({ rows }: { rows: HeadRow[] }) {
-  const { metrics, metric, route } = useReport();
+  const { page, metrics, metric, route } = useReport();
   const columns = useMemo(() => {
     const list: Column<HeadRow>[] = [
       {
@@ -65,7 +65,7 @@ function HeadTable({ rows }: { rows: HeadRow[] }) {
         label: "sink at",
         title: "most frequent dominant position",
         value: (row) => (isNumber(row["sink_index"]) ? row["sink_index"] : null),
-        show: (row) => positionName(row["sink_index"]),
+        show: (row) => page.positionName(row["sink_index"]),
       },
     ];
     for (const m of [metric, ...metrics.filter((other) => other !== metric)]) {
@@ -79,7 +79,7 @@ function HeadTable({ rows }: { rows: HeadRow[] }) {
       });
     }
     return list;
-  }, [metrics, metric, route]);
+  }, [page, metrics, metric, route]);
   const key = metric.scale === "class" ? "alpha_sink" : metric.id;
   return (
     <Table

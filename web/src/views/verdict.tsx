@@ -95,7 +95,7 @@ export function Verdict({ page, row }: { page: Page; row: HeadRow }) {
       <h3 id="verdict-title">
         Class: <ClassBadge name={row.class} />
       </h3>
-      <p>{sentence(row)}</p>
+      <p>{sentence(page, row)}</p>
       <div class="scroll" tabIndex={0} role="region" aria-label="Criteria">
         <table id="criteria">
           <caption>Each criterion beside its threshold (means over the sequences)</caption>
@@ -142,13 +142,14 @@ function magnitudeOf(threshold: number): string {
   return threshold.toLocaleString("en-US", { maximumFractionDigits: 6 });
 }
 
-function sinkName(index: unknown): string {
+function sinkName(page: Page, index: unknown): string {
   if (index === -1) return "the learned sink logit";
-  return isNumber(index) ? `position ${index}` : "its sink";
+  if (!isNumber(index)) return "its sink";
+  return page.patches ? page.positionName(index) : `position ${index}`;
 }
 
-function sentence(row: HeadRow): string {
-  const at = sinkName(row["sink_index"]);
+function sentence(page: Page, row: HeadRow): string {
+  const at = sinkName(page, row["sink_index"]);
   const ratio = isNumber(row["ratio_out"])
     ? `${magnitude(row["ratio_out"])} times the length of the others'`
     : null;
