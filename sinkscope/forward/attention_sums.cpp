@@ -14,6 +14,19 @@ Visibility::Range Visibility::keys_of(int64_t query, int64_t tokens) const {
   return {first, last};
 }
 
+std::vector<int64_t> Visibility::queries_of_keys(int64_t tokens) const {
+  // A difference array: adding 1 to every key of every query one by one would be T^2.
+  std::vector<int64_t> queries(static_cast<size_t>(tokens) + 1);
+  for (int64_t i = 0; i < tokens; ++i) {
+    const auto [first, last] = keys_of(i, tokens);
+    if (first >= last) continue;
+    queries[static_cast<size_t>(first)] += 1, queries[static_cast<size_t>(last)] -= 1;
+  }
+  for (size_t k = 1; k < queries.size(); ++k) queries[k] += queries[k - 1];
+  queries.pop_back();
+  return queries;
+}
+
 void AttentionSums::resize(int64_t tokens, bool sink_logit) {
   const size_t n = static_cast<size_t>(tokens);
   key_mass.assign(n, 0);

@@ -19,6 +19,8 @@ struct Visibility {
     int64_t first, last;  ///< keys [first, last)
   };
   Range keys_of(int64_t query, int64_t tokens) const;
+  /// How many queries see each key, [T].
+  std::vector<int64_t> queries_of_keys(int64_t tokens) const;
 };
 
 /// Row summaries of one head over one sequence, filled by an attention kernel while each block of

@@ -32,14 +32,15 @@ struct Activation {
 /// Rows of all tensors are those of `streams`; valid only during the call.
 struct LayerState {
   int layer = 0;
-  std::span<const Segment> streams;  ///< whole streams, in order
+  std::span<const Segment> streams;        ///< whole streams, in order
+  std::span<const Visibility> visibility;  ///< of each stream, in this layer
   at::Tensor resid_pre;   ///< [N, D] only when an observer wanted kResidPre at this layer
   at::Tensor resid_post;  ///< [N, D]
   at::Tensor rot_q;       ///< [N, H, K]
   at::Tensor rot_k;       ///< [N, G, K]
   at::Tensor v;           ///< [N, G, K]
-  at::Tensor z;           ///< [N, H, K]
-  at::Tensor w_o;         ///< [D, H K] the block's output projection, unscaled
+  at::Tensor z;           ///< [N, H, K] before a gate
+  at::Tensor w_o;         ///< [D, H K] the block's output projection times LayerScale
   at::Tensor w_q;         ///< [H K, D]
   at::Tensor w_k;         ///< [G K, D]
   /// Row summaries [stream][head]; empty when no observer wanted them.

@@ -6,6 +6,15 @@
 
 namespace sinkscope::forward {
 
+namespace {
+
+/// Queries that see each key, as a divisor: a key that none sees keeps its sum of 0.
+at::Tensor queries(const Visibility& visibility, int64_t tokens) {
+  return at::tensor(visibility.queries_of_keys(tokens)).to(at::kDouble).clamp_min(1);
+}
+
+}  // namespace
+
 void Recorder::on_activation(const Activation& activation) {
   const bool pattern = activation.tap == Tap::kPattern;  // [H, R, T]; everything else [R, ...]
   for (const Segment& s : activation.segments) {
@@ -27,12 +36,12 @@ void Recorder::on_layer(const LayerState& state) {
       std::copy(heads[h].key_mass.begin(), heads[h].key_mass.end(),
                 mass.data_ptr<double>() + static_cast<int64_t>(h) * tokens);
     }
-    alpha_[{stream, state.layer}] = mass / at::arange(tokens, 0, -1, at::kDouble);
+    alpha_[{stream, state.layer}] = mass / queries(state.visibility[stream], tokens);
   }
 }
 
-at::Tensor alpha_of_pattern(const at::Tensor& pattern) {
-  return pattern.to(at::kDouble).sum(1) / at::arange(pattern.size(2), 0, -1, at::kDouble);
+at::Tensor alpha_of_pattern(const at::Tensor& pattern, const Visibility& visibility) {
+  return pattern.to(at::kDouble).sum(1) / queries(visibility, pattern.size(2));
 }
 
 }  // namespace sinkscope::forward

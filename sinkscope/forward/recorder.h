@@ -30,7 +30,7 @@ class Recorder : public Observer {
   std::map<std::pair<size_t, int>, at::Tensor> alpha_;
 };
 
-/// alpha [H, T] from a whole causal pattern [H, T, T]: n_k = T - k.
-at::Tensor alpha_of_pattern(const at::Tensor& pattern);
+/// alpha [H, T] from a whole pattern [H, T, T]: the mean over the queries that see the key.
+at::Tensor alpha_of_pattern(const at::Tensor& pattern, const Visibility& visibility);
 
 }  // namespace sinkscope::forward

@@ -1,112 +1,351 @@
 #include "sinkscope/forward/reference.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 
 #include <cmath>
+#include <numbers>
 
 #include "sinkscope/forward/pattern.h"
+#include "sinkscope/forward/readout.h"
 #include "sinkscope/forward/tap.h"
 
 namespace sinkscope::forward {
 namespace {
 
+using model::Activation;
+using model::BlockForm;
 using model::ModelSpec;
+using model::Positions;
 
-at::Tensor norm(const ModelSpec& spec, const model::NormWeights& weights, const at::Tensor& x) {
-  const at::Tensor gain = weights.gain.to(x.scalar_type());
-  if (spec.norm == model::Norm::kRms) {
-    return x * at::rsqrt(x.square().mean(-1, true) + spec.norm_epsilon) * gain;
+/// One sequence on its way through the model.
+class Reference {
+ public:
+  Reference(const model::Model& model, const Stream& stream, at::ScalarType type)
+      : model_(model),
+        spec_(model.spec()),
+        stream_(stream),
+        documents_(stream),
+        tokens_(tokens_of(spec_, stream)),
+        type_(type) {}
+
+  Taps run() {
+    at::Tensor x = norm(model_.weights().load_norm("embed_norm"),
+                        spec_.is_vision() ? embed_image() : embed_text());
+    taps_[tap_name(Tap::kEmbed, 0)] = x;
+    for (layer_ = 0; layer_ < static_cast<int>(spec_.layers); ++layer_) {
+      model_.weights().load_block(layer_, at::kFloat, block_);
+      x = keep(Tap::kResidPost, run_block(keep(Tap::kResidPre, x)));
+    }
+    read_out(x);
+    return std::move(taps_);
   }
-  const at::Tensor centred = x - x.mean(-1, true);
-  return centred * at::rsqrt(centred.square().mean(-1, true) + spec.norm_epsilon) * gain +
-         weights.bias.to(x.scalar_type());
-}
 
-at::Tensor linear(const model::Linear& weights, const at::Tensor& x) {
-  const at::Tensor y = at::matmul(x, weights.weight.to(x.scalar_type()).t());
-  return weights.bias.defined() ? y + weights.bias.to(x.scalar_type()) : y;
-}
-
-/// x [T, heads, K]: channel i turns with channel i + width/2 by position x frequency.
-at::Tensor rotated(const ModelSpec& spec, const at::Tensor& x) {
-  if (spec.positions != model::Positions::kRotary) return x;
-  const int64_t half = spec.rope.width / 2;
-  const at::Tensor frequency =
-      at::from_blob(const_cast<double*>(spec.rope.inverse_frequency.data()), {half}, at::kDouble);
-  const at::Tensor angle =
-      at::outer(at::arange(x.size(0), at::kDouble), frequency).unsqueeze(1);  // [T, 1, half]
-  const at::Tensor cos = (angle.cos() * spec.rope.magnitude).to(x.scalar_type());
-  const at::Tensor sin = (angle.sin() * spec.rope.magnitude).to(x.scalar_type());
-  const at::Tensor a = x.narrow(-1, 0, half), b = x.narrow(-1, half, half);
-  const at::Tensor rest = x.narrow(-1, spec.rope.width, x.size(-1) - spec.rope.width);
-  return at::cat({a * cos - b * sin, b * cos + a * sin, rest}, -1);
-}
-
-at::Tensor mlp(const ModelSpec& spec, const model::BlockWeights& block, const at::Tensor& x) {
-  const at::Tensor up = linear(block.up, x);
-  at::Tensor hidden;
-  if (spec.gated_mlp) {
-    hidden =
-        at::silu(up.narrow(-1, 0, spec.mlp_width)) * up.narrow(-1, spec.mlp_width, spec.mlp_width);
-  } else if (spec.activation == model::Activation::kRelu) {
-    hidden = at::relu(up);
-  } else {
-    hidden = at::gelu(up, spec.activation == model::Activation::kGeluTanh ? "tanh" : "none");
+ private:
+  const at::Tensor& keep(Tap tap, const at::Tensor& tensor) {
+    return taps_[tap_name(tap, layer_)] = tensor;
   }
-  return linear(block.down, hidden);
-}
+
+  at::Tensor cast(const at::Tensor& t) const { return t.to(type_); }
+
+  at::Tensor norm(const model::NormWeights& weights, const at::Tensor& x) const {
+    if (!weights.defined()) return x;
+    const at::Tensor centred = spec_.norm == model::Norm::kRms ? x : x - x.mean(-1, true);
+    const at::Tensor y = centred * at::rsqrt(centred.square().mean(-1, true) + spec_.norm_epsilon) *
+                         cast(weights.gain);
+    return weights.bias.defined() ? y + cast(weights.bias) : y;
+  }
+
+  at::Tensor linear(const model::Linear& weights, const at::Tensor& x) const {
+    const at::Tensor y = at::matmul(x, cast(weights.weight).t());
+    return weights.bias.defined() ? y + cast(weights.bias) : y;
+  }
+
+  at::Tensor embed_text() const {
+    const model::Weights& weights = model_.weights();
+    at::Tensor x = cast(weights.rows("embed", stream_.ids)) * spec_.embed_scale;
+    if (weights.has("embed_project")) {
+      x = linear(weights.load_matrix("embed_project", at::kFloat), x);
+    }
+    if (spec_.positions == Positions::kLearned) {
+      const at::Tensor table = cast(weights.load("positions"));
+      x = x + table.index_select(0, positions() + spec_.position_offset);
+    }
+    if (spec_.token_types > 0) {
+      std::vector<int32_t> types = stream_.token_types;
+      types.resize(stream_.ids.size(), 0);
+      x = x + cast(weights.rows("token_types", types));
+    }
+    return x;
+  }
+
+  at::Tensor positions() const { return at::tensor(positions_of(stream_, tokens_)).to(at::kLong); }
+
+  /// The patch projection as the convolution that it is.
+  at::Tensor embed_image() const {
+    const model::Vision& vision = spec_.vision;
+    const model::Weights& weights = model_.weights();
+    const model::Linear project = weights.load_matrix("patch", at::kFloat);
+    at::Tensor patches =
+        at::conv2d(cast(stream_.pixels).unsqueeze(0),
+                   cast(project.weight).view({-1, vision.channels, vision.patch, vision.patch}),
+                   project.bias.defined() ? cast(project.bias) : at::Tensor(), vision.patch);
+    const int64_t rows = patches.size(2), columns = patches.size(3);
+    patches = patches[0].flatten(1).t();
+    std::vector<at::Tensor> parts;
+    for (const char* name : {"class_token", "distillation_token", "registers"}) {
+      if (weights.has(name)) parts.push_back(cast(weights.load(name)).view({-1, spec_.width}));
+    }
+    if (spec_.positions == Positions::kPatchGrid) {
+      const at::Tensor table = cast(weights.load("positions"));
+      const int64_t prefix = vision.prefix_positions;
+      at::Tensor map = table.slice(0, prefix)
+                           .view({1, vision.image_height / vision.patch, -1, spec_.width})
+                           .permute({0, 3, 1, 2});
+      if (map.size(2) != rows || map.size(3) != columns) {
+        map = vision.antialias ? at::_upsample_bicubic2d_aa(map, {rows, columns}, false)
+                               : at::upsample_bicubic2d(map, {rows, columns}, false);
+      }
+      patches = patches + map[0].flatten(1).t();
+      for (int64_t i = 0; i < prefix; ++i)
+        parts[static_cast<size_t>(i)] = parts[static_cast<size_t>(i)] + table[i];
+    }
+    parts.push_back(patches);
+    return at::cat(parts);
+  }
+
+  /// Angles of the rotation [T, width / 2] in this block; undefined: none.
+  at::Tensor angles() const {
+    const int index = spec_.blocks[static_cast<size_t>(layer_)].rope;
+    if (spec_.positions == Positions::kPatchRotary) {
+      const PatchGrid grid = grid_of(spec_, stream_);
+      const model::Rope& rope = spec_.ropes.front();
+      const at::Tensor frequency = at::tensor(rope.inverse_frequency, at::kDouble);
+      const auto along = [&](int64_t count) {
+        return ((at::arange(count, at::kDouble) + 0.5) / count * 2 - 1) * (2 * std::numbers::pi);
+      };
+      const at::Tensor by_row =
+          at::outer(along(grid.rows), frequency).repeat_interleave(grid.columns, 0);
+      const at::Tensor by_column = at::outer(along(grid.columns), frequency).repeat({grid.rows, 1});
+      return at::cat({at::zeros({spec_.vision.prefix(), rope.width / 2}, at::kDouble),
+                      at::cat({by_row, by_column}, 1)});
+    }
+    if (spec_.positions != Positions::kRotary || index < 0) return {};
+    const std::vector<double> frequency =
+        model::rope_frequencies(spec_.ropes[static_cast<size_t>(index)], tokens_);
+    return at::outer(positions().to(at::kDouble), at::tensor(frequency, at::kDouble));
+  }
+
+  at::Tensor rotated(const at::Tensor& x) const {  // [T, heads, K]
+    at::Tensor angle = angles();
+    if (!angle.defined()) return x;
+    const model::Rope& rope =
+        spec_.ropes[static_cast<size_t>(spec_.blocks[static_cast<size_t>(layer_)].rope)];
+    angle = angle.unsqueeze(1);
+    const at::Tensor cos = cast(angle.cos() * rope.magnitude),
+                     sin = cast(angle.sin() * rope.magnitude);
+    const int64_t half = rope.width / 2;
+    const at::Tensor turning = x.narrow(-1, 0, rope.width), rest = x.slice(-1, rope.width);
+    const at::Tensor a = rope.interleaved ? turning.slice(-1, 0, rope.width, 2)
+                                          : turning.narrow(-1, 0, half),
+                     b = rope.interleaved ? turning.slice(-1, 1, rope.width, 2)
+                                          : turning.narrow(-1, half, half);
+    const at::Tensor turned_a = a * cos - b * sin, turned_b = b * cos + a * sin;
+    const at::Tensor turned = rope.interleaved ? at::stack({turned_a, turned_b}, -1).flatten(-2)
+                                               : at::cat({turned_a, turned_b}, -1);
+    return at::cat({turned, rest}, -1);
+  }
+
+  at::Tensor norm_heads(const model::NormWeights& weights, const at::Tensor& x) const {
+    if (!weights.defined()) return x;
+    if (spec_.qk_norm == model::QkNorm::kFull) return norm(weights, x.flatten(1)).view_as(x);
+    if (spec_.qk_norm == model::QkNorm::kHead) return norm(weights, x);
+    const auto per_head = [&](const at::Tensor& t) {
+      return t.defined() ? t.view({x.size(1), x.size(2)}) : t;
+    };
+    return norm({per_head(weights.gain), per_head(weights.bias)}, x);
+  }
+
+  /// beit: [H, T, T] from the table of offsets.
+  at::Tensor relative_bias() const {
+    at::Tensor table = at::zeros({1}, type_);
+    if (spec_.shared_relative_bias) table = table + cast(model_.weights().load("relative_bias"));
+    if (spec_.relative_bias) {
+      table = table + cast(model_.weights().load("blocks.{}.relative_bias", layer_));
+    }
+    const PatchGrid grid = grid_of(spec_, stream_);
+    const int64_t rows = spec_.vision.image_height / spec_.vision.patch;
+    if (grid.rows != rows || grid.columns != spec_.vision.image_width / spec_.vision.patch) {
+      const at::Tensor map = table.slice(0, 0, -3).t().view({1, spec_.heads, 2 * rows - 1, -1});
+      const at::Tensor resized =
+          at::upsample_bilinear2d(map, {2 * grid.rows - 1, 2 * grid.columns - 1}, false);
+      table = at::cat({resized.view({spec_.heads, -1}).t(), table.slice(0, -3)});
+    }
+    const at::Tensor patch = at::arange(grid.rows * grid.columns);
+    const at::Tensor row = at::div(patch, grid.columns, "floor"), column = patch % grid.columns;
+    const auto offsets = [](const at::Tensor& of, int64_t count) {
+      return of.unsqueeze(1) - of.unsqueeze(0) + (count - 1);
+    };
+    const at::Tensor inner =
+        offsets(row, grid.rows) * (2 * grid.columns - 1) + offsets(column, grid.columns);
+    const int64_t entries = table.size(0);
+    at::Tensor index = at::full({tokens_, tokens_}, entries - 1, at::kLong);
+    index.slice(0, 1).slice(1, 1).copy_(inner);
+    index[0].slice(0, 1).fill_(entries - 3);
+    index.select(1, 0).slice(0, 1).fill_(entries - 2);
+    return table.index_select(0, index.flatten()).view({tokens_, tokens_, -1}).permute({2, 0, 1});
+  }
+
+  ScoreRule score_rule() const {
+    ScoreRule rule{spec_.score_scale, spec_.score_softcap, {}, {}, block_.sinks};
+    if (spec_.positions == Positions::kAlibi) {
+      const at::Tensor slopes = at::tensor(model::alibi_slopes(spec_.heads));
+      if (spec_.alibi_rounded) {
+        const at::Tensor keys = positions().to(at::kBFloat16);
+        rule.bias = cast(slopes.to(at::kBFloat16).view({-1, 1, 1}) * keys) * spec_.score_scale;
+      } else {
+        rule.slopes = slopes;
+      }
+    }
+    if (spec_.relative_bias || spec_.shared_relative_bias) rule.bias = relative_bias();
+    return rule;
+  }
+
+  at::Tensor attention(const at::Tensor& in) {
+    const auto heads = [&](const at::Tensor& t) { return t.view({tokens_, -1, spec_.head_width}); };
+    at::Tensor projected = linear(block_.qkv, in);
+    if (spec_.qkv_clip > 0) projected = projected.clamp(-spec_.qkv_clip, spec_.qkv_clip);
+    const int64_t queries = spec_.query_width(), keys = spec_.key_width();
+    const at::Tensor q = keep(Tap::kQ, heads(projected.narrow(1, 0, queries).contiguous()));
+    const at::Tensor k = keep(Tap::kK, heads(projected.narrow(1, queries, keys).contiguous()));
+    const at::Tensor v =
+        keep(Tap::kV, heads(projected.narrow(1, queries + keys, keys).contiguous()));
+    const at::Tensor rot_q = keep(Tap::kRotQ, rotated(norm_heads(block_.q_norm, q)));
+    const at::Tensor rot_k = keep(Tap::kRotK, rotated(norm_heads(block_.k_norm, k)));
+    const at::Tensor pattern =
+        keep(Tap::kPattern, pattern_rows(rot_q, rot_k, score_rule(),
+                                         visibility_of(spec_, layer_, documents_), 0, tokens_));
+    const at::Tensor values =
+        v.repeat_interleave(spec_.heads / spec_.kv_heads, 1).transpose(0, 1);  // [H, T, K]
+    at::Tensor z = keep(Tap::kZ, at::matmul(pattern, values).transpose(0, 1));
+    if (spec_.attention_gate) {
+      const at::Tensor gate =
+          heads(projected.narrow(1, queries + 2 * keys, queries).contiguous()).sigmoid();
+      z = z * keep(Tap::kGate, gate);
+    }
+    at::Tensor out = norm(block_.attn_norm, linear(block_.o, z.reshape({tokens_, -1})));
+    if (block_.attn_scale.defined()) out = out * cast(block_.attn_scale);
+    return keep(Tap::kAttnOut, out * spec_.residual_scale);
+  }
+
+  at::Tensor activated(const at::Tensor& x) const {
+    switch (spec_.activation) {
+      case Activation::kSilu: return x * x.sigmoid();
+      case Activation::kGelu: return x * (1 + (x / std::numbers::sqrt2).erf()) / 2;
+      case Activation::kGeluTanh: return at::gelu(x, "tanh");
+      case Activation::kQuickGelu: return x * (1.702 * x).sigmoid();
+      case Activation::kRelu: return x.clamp_min(0);
+      case Activation::kSquaredRelu: return x.clamp_min(0).square();
+      case Activation::kTanh: return x.tanh();
+      case Activation::kClampedSwiglu: break;
+    }
+    return x;
+  }
+
+  at::Tensor mlp(const model::Linear& up, const model::Linear& down, bool gated,
+                 const at::Tensor& in) const {
+    const at::Tensor inner = linear(up, in);
+    if (!gated) return linear(down, activated(inner));
+    const std::vector<at::Tensor> halves = inner.chunk(2, -1);
+    if (spec_.activation == Activation::kClampedSwiglu) {
+      const at::Tensor gate = halves[0].clamp_max(7);
+      return linear(down, (halves[1].clamp(-7, 7) + 1) * gate * (1.702 * gate).sigmoid());
+    }
+    return linear(down, activated(halves[0]) * halves[1]);
+  }
+
+  /// Every expert on every token, weighted; most weights are 0.
+  at::Tensor experts(const at::Tensor& in) const {
+    const at::Tensor share = at::softmax(linear(block_.router, in), -1);
+    const auto [best, index] = share.topk(spec_.experts.chosen, -1);
+    at::Tensor kept = at::zeros_like(share).scatter(1, index, best);
+    if (spec_.experts.normalise) kept = kept / kept.sum(-1, true);
+    at::Tensor out = at::zeros_like(in);
+    model::Linear up, down;
+    for (int64_t e = 0; e < spec_.experts.count; ++e) {
+      model_.weights().load_expert(layer_, e, at::kFloat, up, down);
+      out = out + kept.narrow(1, e, 1) * mlp(up, down, true, in);
+    }
+    if (!block_.shared_up.weight.defined()) return out;
+    at::Tensor shared = mlp(block_.shared_up, block_.shared_down, true, in);
+    if (block_.shared_router.weight.defined()) {
+      shared = shared * linear(block_.shared_router, in).sigmoid();
+    }
+    return out + shared;
+  }
+
+  at::Tensor mlp_branch(const at::Tensor& in) {
+    const bool mixture = spec_.blocks[static_cast<size_t>(layer_)].experts;
+    at::Tensor out = norm(block_.mlp_norm,
+                          mixture ? experts(in) : mlp(block_.up, block_.down, spec_.gated_mlp, in));
+    if (block_.mlp_scale.defined()) out = out * cast(block_.mlp_scale);
+    return keep(Tap::kMlpOut, out * spec_.residual_scale);
+  }
+
+  at::Tensor run_block(const at::Tensor& x) {
+    if (spec_.form == BlockForm::kPostNorm) {
+      const at::Tensor mid =
+          keep(Tap::kResidMid, norm(block_.norm1, x + attention(keep(Tap::kNorm1, x))));
+      return norm(block_.norm2, mid + mlp_branch(mid));
+    }
+    const at::Tensor z = keep(Tap::kNorm1, norm(block_.norm1, x));
+    const at::Tensor attn_out = attention(z);
+    if (spec_.form == BlockForm::kParallel) {
+      return x + attn_out + mlp_branch(block_.norm2.defined() ? norm(block_.norm2, x) : z);
+    }
+    const at::Tensor mid = keep(Tap::kResidMid, x + attn_out);
+    return mid + mlp_branch(norm(block_.norm2, mid));
+  }
+
+  void read_out(at::Tensor x) {
+    const model::Weights& weights = model_.weights();
+    layer_ = 0;
+    if (spec_.final_norm) x = norm(weights.load_norm("final_norm"), x);
+    keep(Tap::kFinalNorm, x);
+    const Readouts readouts(model_, type_);
+    const at::Tensor pooled = readouts.pooled(x, stream_), classes = readouts.classes(x, pooled);
+    if (pooled.defined()) keep(Tap::kPooled, pooled);
+    if (classes.defined()) keep(Tap::kLogits, classes);
+    if (!has_token_logits(model_)) return;
+    if (weights.has("head_project")) x = linear(weights.load_matrix("head_project", at::kFloat), x);
+    if (spec_.readout == model::Readout::kMaskedTokens) {
+      const at::Tensor dense = linear(weights.load_matrix("head_dense", at::kFloat), x);
+      x = norm(weights.load_norm("head_norm"), activated(dense));
+    }
+    at::Tensor logits = linear(weights.load_head(at::kFloat), x) * spec_.logit_scale;
+    if (spec_.logit_softcap > 0) {
+      logits = (logits / spec_.logit_softcap).tanh() * spec_.logit_softcap;
+    }
+    keep(Tap::kLogits, logits);
+  }
+
+  const model::Model& model_;
+  const ModelSpec& spec_;
+  const Stream& stream_;
+  const Documents documents_;
+  const int64_t tokens_;
+  const at::ScalarType type_;
+  int layer_ = 0;
+  model::BlockWeights block_;
+  Taps taps_;
+};
 
 }  // namespace
 
-Taps run_reference(const model::Model& model, std::span<const int32_t> ids, at::ScalarType type) {
-  const at::NoGradGuard no_grad;
-  const ModelSpec& spec = model.spec();
-  const auto tokens = static_cast<int64_t>(ids.size());
-  Visibility visibility;
-  visibility.causal = spec.causal;
-  Taps taps;
-  at::Tensor x = model.weights().rows("embed", ids).to(type);
-  if (spec.positions == model::Positions::kLearned) {
-    std::vector<int32_t> positions(ids.size());
-    for (size_t p = 0; p < positions.size(); ++p) positions[p] = static_cast<int32_t>(p);
-    x = x + model.weights().rows("positions", positions).to(type);
-  }
-  taps[tap_name(Tap::kEmbed, 0)] = x;
-  for (int layer = 0; layer < static_cast<int>(spec.layers); ++layer) {
-    const auto keep = [&](Tap tap, const at::Tensor& tensor) {
-      taps[tap_name(tap, layer)] = tensor;
-    };
-    model::BlockWeights block;
-    model.weights().load_block(layer, at::kFloat, block);
-    keep(Tap::kResidPre, x);
-    const at::Tensor z_in = norm(spec, block.norm1, x);
-    keep(Tap::kNorm1, z_in);
-    const at::Tensor qkv = linear(block.qkv, z_in).view({tokens, -1, spec.head_width});
-    const at::Tensor q = qkv.narrow(1, 0, spec.heads), k = qkv.narrow(1, spec.heads, spec.kv_heads),
-                     v = qkv.narrow(1, spec.heads + spec.kv_heads, spec.kv_heads);
-    const at::Tensor rot_q = rotated(spec, q), rot_k = rotated(spec, k);
-    keep(Tap::kQ, q), keep(Tap::kK, k), keep(Tap::kV, v), keep(Tap::kRotQ, rot_q),
-        keep(Tap::kRotK, rot_k);
-    const at::Tensor pattern =
-        pattern_rows(rot_q, rot_k, spec.score_scale, visibility, 0, tokens);  // [H, T, T]
-    keep(Tap::kPattern, pattern);
-    const at::Tensor values =
-        v.repeat_interleave(spec.heads / spec.kv_heads, 1).transpose(0, 1);  // [H, T, K]
-    const at::Tensor z = at::matmul(pattern, values).transpose(0, 1);
-    keep(Tap::kZ, z);
-    const at::Tensor attn_out = linear(block.o, z.reshape({tokens, -1}));
-    keep(Tap::kAttnOut, attn_out);
-    x = x + attn_out;
-    keep(Tap::kResidMid, x);
-    const at::Tensor mlp_out = mlp(spec, block, norm(spec, block.norm2, x));
-    keep(Tap::kMlpOut, mlp_out);
-    x = x + mlp_out;
-    keep(Tap::kResidPost, x);
-  }
-  const at::Tensor normed = norm(spec, model.weights().load_final_norm(), x);
-  taps[tap_name(Tap::kFinalNorm, 0)] = normed;
-  taps[tap_name(Tap::kLogits, 0)] = linear(model.weights().load_head(at::kFloat), normed);
-  return taps;
+Taps run_reference(const model::Model& model, const Stream& stream, at::ScalarType type) {
+  const c10::NoGradGuard no_grad;
+  check_stream(model.spec(), stream, 0);
+  return Reference(model, stream, type).run();
 }
 
 }  // namespace sinkscope::forward

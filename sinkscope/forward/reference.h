@@ -3,9 +3,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <map>
-#include <span>
 #include <string>
 
+#include "sinkscope/forward/stream.h"
 #include "sinkscope/model/model.h"
 
 namespace sinkscope::forward {
@@ -15,7 +15,8 @@ using Taps = std::map<std::string, at::Tensor>;
 
 /// The slow, clear forward pass that judges the fast one: plain ATen formulas in `type` (double, or
 /// float to measure the noise floor), patterns held whole, so only for short sequences (memory
-/// H T^2 per layer). Shares with the fast path only the reading of weights.
-Taps run_reference(const model::Model& model, std::span<const int32_t> ids, at::ScalarType type);
+/// H T^2 per layer). Shares with the fast path the reading of weights, the facts of the family, the
+/// rule of attention patterns that maps are made by, and the readout of pooled states.
+Taps run_reference(const model::Model& model, const Stream& stream, at::ScalarType type);
 
 }  // namespace sinkscope::forward

@@ -8,14 +8,10 @@
 
 #include "sinkscope/forward/kernels/attention.h"
 #include "sinkscope/forward/observer.h"
+#include "sinkscope/forward/stream.h"
 #include "sinkscope/model/model.h"
 
 namespace sinkscope::forward {
-
-/// One sequence that runs through the model. Streams of a pass need not be equally long.
-struct Stream {
-  std::vector<int32_t> ids;
-};
 
 struct RunOptions {
   bool bfloat16 = false;  ///< weights and the inputs of linear layers in bfloat16, sums in float32
@@ -40,15 +36,14 @@ class Runner {
  public:
   Runner(const model::Model& model, RunOptions options);
 
-  /// Throws kUsage for ids outside the vocabulary or a stream longer than the model's positions,
-  /// kBadNumbers naming layer, position and channel when the residual becomes non-finite.
+  /// Throws what check_stream() throws, and kBadNumbers naming layer, position and channel when the
+  /// residual becomes non-finite.
   void run(std::span<const Stream> streams, std::span<Observer* const> observers);
 
   /// Bytes that `run` will hold at its peak for streams of these lengths, statistics included.
   int64_t planned_bytes(std::span<const int64_t> lengths) const;
 
  private:
-  struct Pass;
   const model::Model& model_;
   RunOptions options_;
 };

@@ -17,12 +17,14 @@ constexpr TapInfo kTaps[] = {
     {Tap::kRotK, "blocks.{}.attn.hook_rot_k", "rot_k", "[T, G, K]", true},
     {Tap::kPattern, "blocks.{}.attn.hook_pattern", "pattern", "[H, T, T]", true},
     {Tap::kZ, "blocks.{}.attn.hook_z", "z", "[T, H, K]", true},
+    {Tap::kGate, "blocks.{}.attn.hook_gate", "gate", "[T, H, K]", true},
     {Tap::kAttnOut, "blocks.{}.hook_attn_out", "attn_out", "[T, D]", true},
     {Tap::kResidMid, "blocks.{}.hook_resid_mid", "resid_mid", "[T, D]", true},
     {Tap::kMlpOut, "blocks.{}.hook_mlp_out", "mlp_out", "[T, D]", true},
     {Tap::kResidPost, "blocks.{}.hook_resid_post", "resid_post", "[T, D]", true},
     {Tap::kFinalNorm, "ln_final.hook_normalized", "final_norm", "[T, D]", false},
-    {Tap::kLogits, "logits", "logits", "[T, V]", false},
+    {Tap::kPooled, "pooled", "pooled", "[1, D]", false},
+    {Tap::kLogits, "logits", "logits", "[T, V] or [1, classes]", false},
 };
 // clang-format on
 

@@ -20,13 +20,15 @@ enum class Tap : uint8_t {
   kRotQ,       ///< [T, H, K] after rotary
   kRotK,       ///< [T, G, K]
   kPattern,    ///< [H, T, T] after softmax, delivered as row blocks or row summaries, never whole
-  kZ,          ///< [T, H, K] pattern times values
+  kZ,          ///< [T, H, K] pattern times values, before a gate
+  kGate,       ///< [T, H, K] the factor on z, only where the family has one
   kAttnOut,    ///< [T, D] what attention adds to the residual
-  kResidMid,   ///< [T, D]
+  kResidMid,   ///< [T, D] only where the branches follow each other
   kMlpOut,     ///< [T, D] what the MLP adds to the residual
   kResidPost,  ///< [T, D]
-  kFinalNorm,  ///< [T, D]
-  kLogits,     ///< [T, V]
+  kFinalNorm,  ///< [T, D] of encoders without a final norm the last residual
+  kPooled,     ///< [1, D] of encoders that have one
+  kLogits,     ///< [T, V], or [1, classes] of a classifier
 };
 
 struct TapInfo {

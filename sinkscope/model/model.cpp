@@ -66,12 +66,14 @@ fs::path resolve_model(std::string_view argument) {
               "cached model");
 }
 
-std::unique_ptr<Model> Model::open(std::string_view argument) {
+std::unique_ptr<Model> Model::open(std::string_view argument, Weights::Options options) {
   std::unique_ptr<Model> model(new Model);
   model->path_ = resolve_model(argument);
   const Family* family = nullptr;
   if (fs::is_directory(model->path_)) {
-    const io::Config config = io::Config::load(model->path_ / "config.json");
+    io::Config config = io::Config::load(model->path_ / "config.json");
+    if (!is_known(config) && config.has("text_config"))
+      config = inner_config(config, "text_config");
     family = &find_family(config);
     model->spec_ = family->read_config(config);
     model->source_ = io::open_safetensors(model->path_);
@@ -88,7 +90,7 @@ std::unique_ptr<Model> Model::open(std::string_view argument) {
     model->gguf_ = file.get();
     model->source_ = std::move(file);
   }
-  model->weights_ = std::make_unique<Weights>(model->source_, *family, model->spec_);
+  model->weights_ = std::make_unique<Weights>(model->source_, *family, model->spec_, options);
   return model;
 }
 

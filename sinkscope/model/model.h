@@ -16,7 +16,7 @@ class Model {
   /// `argument`: a .gguf file (the first part of a split one), a directory with config.json and
   /// safetensors, or the id of a model in the local hub cache (HF_HOME). Throws kUsage with the
   /// command that would bring it when there is no such thing.
-  static std::unique_ptr<Model> open(std::string_view argument);
+  static std::unique_ptr<Model> open(std::string_view argument, Weights::Options options = {});
 
   const ModelSpec& spec() const { return spec_; }
   const Weights& weights() const { return *weights_; }

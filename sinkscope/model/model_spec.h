@@ -7,15 +7,95 @@
 namespace sinkscope::model {
 
 enum class Norm { kRms, kLayer };
-enum class Activation { kSilu, kGelu, kGeluTanh, kRelu };
-enum class Positions { kRotary, kLearned };
+enum class Activation {
+  kSilu,
+  kGelu,       ///< exact, with erf
+  kGeluTanh,   ///< the tanh approximation
+  kQuickGelu,  ///< x sigmoid(1.702 x)
+  kRelu,
+  kSquaredRelu,  ///< relu(x)^2 (nemotron)
+  kTanh,
+  kClampedSwiglu,  ///< gpt_oss: (clamp(up, +-7) + 1) * g sigmoid(1.702 g), g = min(gate, 7)
+};
+/// Where positions enter. A relative bias (beit) may come on top of any.
+enum class Positions {
+  kNone,
+  kRotary,
+  kLearned,      ///< a row of "positions" per token, from row `position_offset` on
+  kAlibi,        ///< slope_h * (j - i) on the scores
+  kPatchGrid,    ///< "positions" over the patch grid, interpolated to the image's grid
+  kPatchRotary,  ///< ropes[0], its frequencies [K / 4], by patch coordinates in [-1, 1], y then x:
+                 ///< angle 2 pi coordinate frequency (dinov3)
+};
+enum class BlockForm {
+  kSequential,  ///< x += attn(norm1 x), x += mlp(norm2 x); a norm that is absent is skipped
+  kParallel,    ///< x += attn(norm1 x) + mlp(norm2 x); norm1 serves both where norm2 is absent
+  kPostNorm,    ///< x = norm1(x + attn x), x = norm2(x + mlp x)
+};
+/// Norm of q and k before the rotation.
+enum class QkNorm {
+  kNone,
+  kHead,     ///< one gain [K] for all heads
+  kPerHead,  ///< a gain [K] of its own per head, "q_norm" [H K]
+  kFull,     ///< over the whole projection, [H K] and [G K]
+};
+/// What is read off behind the last block, where the file has the weights for it.
+enum class Readout {
+  kTokens,        ///< logits per token
+  kMaskedTokens,  ///< head_norm(act(head_dense x)) before the head (bert)
+  kClasses,       ///< classifier of the pooled state, or the mean of that and of classifier2 of the
+                  ///< distillation token (deit)
+  kClassesFirstMean,  ///< classifier of the final norm's [first | mean over the patches] (dinov2)
+};
+enum class Pooler {
+  kNone,
+  kFirst,      ///< final norm of the first token
+  kTanhFirst,  ///< tanh(pooler x_0)
+  kEnd,        ///< final norm of the token that ends the text (clip)
+  kMean,       ///< mean over the patches of the final norm
+  kMeanNorm,   ///< pooler_norm of the mean over the patches (beit)
+  kProbe,      ///< attention pooling with a learned query (siglip)
+};
 
-/// Rotary embedding of one layer: which channels turn, in which pairs, how fast.
+/// Rotary embedding: which channels turn, in which pairs, how fast.
 struct Rope {
   int64_t width = 0;  ///< first channels of each head that are rotated
   double base = 10000;
   std::vector<double> inverse_frequency;  ///< [width / 2], every scaling already applied
   double magnitude = 1;                   ///< factor on cos and sin (longrope, yarn)
+  bool interleaved = false;               ///< pairs (2i, 2i+1); otherwise (i, i + width/2)
+  /// Sequences longer than this turn by other frequencies; 0: no such limit.
+  int64_t original_context = 0;
+  std::vector<double> long_inverse_frequency;  ///< longrope; empty: none
+  double dynamic_factor = 0;                   ///< dynamic NTK: the base grows with the length
+};
+/// [width / 2] for a sequence of this length.
+std::vector<double> rope_frequencies(const Rope& rope, int64_t tokens);
+
+/// What may differ from block to block.
+struct BlockFacts {
+  int64_t window = 0;    ///< keys a query may see, itself included; 0: all
+  int rope = 0;          ///< index into ModelSpec::ropes; -1: no rotation
+  bool experts = false;  ///< a mixture of experts instead of the one MLP
+};
+
+struct Experts {
+  int64_t count = 0, chosen = 0, width = 0;
+  int64_t shared_width = 0;  ///< MLP that every token passes; 0: none
+  bool normalise = true;     ///< weights of the chosen experts sum to 1
+  bool bias = false;
+};
+
+struct Vision {
+  int64_t channels = 3, patch = 0;
+  int64_t image_height = 0, image_width = 0;  ///< size the position table was made for
+  bool class_token = false, distillation_token = false;
+  int64_t registers = 0;         ///< after the class token
+  int64_t prefix_positions = 0;  ///< rows of the position table that belong to the first tokens
+  bool antialias = false;        ///< of the interpolation of the position table
+  bool patch_bias = true;
+  int64_t prefix() const { return class_token + distillation_token + registers; }
+  int64_t patch_inputs() const { return channels * patch * patch; }
 };
 
 /// The facts of a model family that the forward pass needs, as data. Letters: L layers, H query
@@ -26,26 +106,72 @@ struct ModelSpec {
   int64_t mlp_width = 0;
   int64_t context = 0;  ///< longest sequence the model was made for; 0: not said
   bool causal = true;
+  BlockForm form = BlockForm::kSequential;
+  std::vector<BlockFacts> blocks;  ///< [L]
 
   Norm norm = Norm::kRms;
   double norm_epsilon = 1e-5;
+  bool parallel_norms = false;  ///< of weight tables: a parallel block has norm2 too (falcon)
+  bool plain_norms = false;     ///< norm1, norm2 and final_norm have no parameters (olmo)
+  bool final_norm = true;       ///< between the last block and the readout
+
   Positions positions = Positions::kRotary;
-  Rope rope;
-  double score_scale = 0;  ///< on q.k before softmax
-  Activation activation = Activation::kSilu;
-  bool gated_mlp = true;        ///< down(act(gate(x)) * up(x)); otherwise down(act(up(x)))
-  bool tied_head = false;       ///< logits use the embedding matrix
+  std::vector<Rope> ropes;
+  int64_t position_offset = 0;
+  bool alibi_rounded = false;  ///< falcon: bf16(bf16(slope) * j) before the score scale
+  /// A table per block, and one for all blocks; a model with both adds them (beit).
+  bool relative_bias = false, shared_relative_bias = false;
+
+  int64_t embed_width = 0;  ///< width of the embedding where it differs from D (opt); 0: D
+  double embed_scale = 1;
+  bool embed_norm = false;
+  int64_t token_types = 0;  ///< rows of "token_types"; 0: none
+
+  double score_scale = 0;    ///< on q.k before softmax
+  double score_softcap = 0;  ///< 0: none
+  bool sink_logits = false;  ///< learned, one per head
+  QkNorm qk_norm = QkNorm::kNone;
+  bool qk_norm_bias = false;
+  double qkv_clip = 0;          ///< q, k, v clamped to +-this; 0: none
+  bool fused_qkv = false;       ///< of weight tables with both forms: the file has one matrix
+  bool attention_gate = false;  ///< z * sigmoid(gate), gate [T, H K] beside q, k, v
   bool attention_bias = false;  ///< biases on q, k, v
-  bool output_bias = false;     ///< bias on o
+  bool query_bias = true, key_bias = true, value_bias = true;  ///< false: on the others only
+  bool output_bias = false;                                    ///< bias on o
+  bool branch_norms = false;  ///< a norm at the end of each branch: attn_norm, mlp_norm
+  bool layer_scale = false;   ///< a gain [D] at the end of each branch: attn_scale, mlp_scale
+  double residual_scale = 1;  ///< factor on both branches (granite)
+
+  Activation activation = Activation::kSilu;
+  bool gated_mlp = true;  ///< down(act(gate(x)) * up(x)); otherwise down(act(up(x)))
   bool mlp_bias = false;
+  Experts experts;
+
+  Readout readout = Readout::kTokens;
+  Pooler pooler = Pooler::kNone;
+  int64_t end_id = -1;     ///< of Pooler::kEnd; -1: the largest id of the text
+  bool tied_head = false;  ///< logits use the embedding matrix
+  bool head_bias = false;
+  double logit_scale = 1;    ///< factor on the logits
+  double logit_softcap = 0;  ///< 0: none
+  int64_t classes = 0;
+
+  Vision vision;  ///< patch > 0: the input is an image
   std::vector<std::string>
       notes;  ///< facts worth telling: unused blocks, an outer key overruled, ...
 
+  bool is_vision() const { return vision.patch > 0; }
   int64_t query_width() const { return heads * head_width; }
   int64_t key_width() const { return kv_heads * head_width; }
+  /// Columns of the stacked projection: q, k, v and, where there is one, the gate.
+  int64_t qkv_width() const { return query_width() * (attention_gate ? 2 : 1) + 2 * key_width(); }
+  const Rope* rope_of(int64_t layer) const;  ///< null: no rotation in this block
 
   int64_t group_of(int64_t head) const { return head / (heads / kv_heads); }
   std::string text() const;  ///< "llama, 30 layers x 9 heads of 64 (3 key/value), width 576, ..."
 };
+
+/// ALiBi's slopes [H]; for a head count that is no power of two the second series is interleaved.
+std::vector<float> alibi_slopes(int64_t heads);
 
 }  // namespace sinkscope::model

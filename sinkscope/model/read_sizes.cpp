@@ -5,29 +5,13 @@
 
 #include "sinkscope/base/error.h"
 #include "sinkscope/model/family.h"
+#include "sinkscope/model/sizes.h"
 
 namespace sinkscope::model {
 namespace {
 
-// No model has more; a larger number is damage, and every later product stays far from overflow.
-constexpr int64_t kMaxSize = 1 << 24;
-
-int64_t checked_size(int64_t value, const std::string& where, std::string_view key,
-                     int64_t least = 1) {
-  if (value < least || value > kMaxSize) {
-    throw Error(ErrorKind::kBadFile, "read model sizes",
-                fmt::format("{}: {} is {}, expected {}..{}", where, key, value, least, kMaxSize));
-  }
-  return value;
-}
-
-/// The name under which the file has the value; the usual one when it has none.
-std::string present_name(const io::Config& config, io::Config::Names names) {
-  for (const std::string_view name : names) {
-    if (config.has(name)) return std::string(name);
-  }
-  return std::string(*names.begin());
-}
+constexpr int64_t kMaxLayers = 1 << 16;
+constexpr int64_t kMaxHeadWidth = 1 << 16;
 
 struct Keys {  // what each format calls the sizes, for the messages
   std::string where, width, heads, kv_heads, head_width;
@@ -42,6 +26,7 @@ void settle_heads(ModelSpec& spec, const Keys& keys) {
     }
     spec.head_width = spec.width / spec.heads;
   }
+  check_size(spec.head_width, keys.where, keys.head_width, 1, kMaxHeadWidth);
   if (spec.kv_heads > spec.heads || spec.heads % spec.kv_heads != 0) {
     throw Error(ErrorKind::kBadFile, "read model sizes",
                 fmt::format("{}: {} {} does not divide {} {}", keys.where, keys.kv_heads,
@@ -61,42 +46,50 @@ int64_t blocks_in(const io::GgufFile& file) {
 
 }  // namespace
 
+int64_t read_size(const io::Config& config, io::Config::Names keys, int64_t fallback) {
+  return check_size(config.integer(keys, fallback), config.where(), present_name(config, keys));
+}
+
 ModelSpec read_decoder_config(const io::Config& config) {
   const std::string& where = config.where();
   ModelSpec spec;
   spec.family = std::string(find_family(config).name);
   const auto size = [&](io::Config::Names names) {
-    return checked_size(config.integer(names), where, present_name(config, names));
+    return check_size(config.integer(names), where, present_name(config, names));
   };
   const auto optional_size = [&](io::Config::Names names) {
-    return checked_size(config.integer(names, 0), where, present_name(config, names), 0);
+    return check_size(config.integer(names, 0), where, present_name(config, names), 0);
   };
-  const io::Config::Names width_names = {"hidden_size", "n_embd", "d_model"};
-  const io::Config::Names head_names = {"num_attention_heads", "n_head"};
+  const io::Config::Names width_names = {"hidden_size", "n_embd", "n_embed", "d_model", "dim"};
+  const io::Config::Names head_names = {"num_attention_heads", "n_head", "n_heads"};
+  const io::Config::Names layer_names = {"num_hidden_layers", "n_layer", "n_layers"};
   spec.width = size(width_names);
-  spec.layers = size({"num_hidden_layers", "n_layer"});
+  spec.layers = check_size(config.integer(layer_names), where, present_name(config, layer_names), 1,
+                           kMaxLayers);
   spec.heads = size(head_names);
   spec.vocabulary = size({"vocab_size"});
-  spec.kv_heads = checked_size(config.integer({"num_key_value_heads"}, spec.heads), where,
-                               "num_key_value_heads");
+  spec.kv_heads =
+      check_size(config.integer({"num_key_value_heads"}, spec.heads), where, "num_key_value_heads");
   spec.head_width = optional_size({"head_dim"});
-  spec.mlp_width = optional_size({"intermediate_size", "n_inner", "ffn_dim"});
+  spec.mlp_width = optional_size({"intermediate_size", "n_inner", "ffn_dim", "hidden_dim"});
   spec.context = optional_size({"max_position_embeddings", "n_positions", "n_ctx"});
+  spec.blocks.resize(static_cast<size_t>(spec.layers));
   settle_heads(spec, {where, present_name(config, width_names), present_name(config, head_names),
                       "num_key_value_heads", "head_dim"});
+  spec.notes = overruled_notes(config);
   return spec;
 }
 
 ModelSpec read_decoder_gguf(const io::GgufFile& file) {
   ModelSpec spec;
-  spec.family = file.text("general.architecture");
-  const std::string prefix = spec.family + ".";
+  spec.family = std::string(find_family(file).name);
+  const std::string prefix = file.text("general.architecture") + ".";
   const std::string where = file.files().front().string();
   const auto size = [&](const std::string& key) {
-    return checked_size(file.integer(prefix + key), where, prefix + key);
+    return check_size(file.integer(prefix + key), where, prefix + key);
   };
   const auto optional_size = [&](const std::string& key, int64_t fallback) {
-    return checked_size(file.integer(prefix + key, fallback), where, prefix + key, 0);
+    return check_size(file.integer(prefix + key, fallback), where, prefix + key, 0);
   };
   spec.width = size("embedding_length");
   const int64_t present = blocks_in(file);
@@ -107,6 +100,7 @@ ModelSpec read_decoder_gguf(const io::GgufFile& file) {
                 fmt::format("{}: {}block_count is {}, the file has {} blocks", where, prefix,
                             spec.layers, present));
   }
+  spec.blocks.resize(static_cast<size_t>(spec.layers));
   if (present > spec.layers) {
     spec.notes.push_back(
         fmt::format("{}block_count is {}, the file has {} blocks: blk.{} and up are not used",
@@ -114,7 +108,7 @@ ModelSpec read_decoder_gguf(const io::GgufFile& file) {
   }
   spec.heads = size("attention.head_count");
   spec.kv_heads = optional_size("attention.head_count_kv", spec.heads);
-  if (spec.kv_heads == 0) checked_size(0, where, prefix + "attention.head_count_kv");
+  if (spec.kv_heads == 0) check_size(0, where, prefix + "attention.head_count_kv");
   spec.head_width = optional_size("attention.key_length", 0);
   spec.mlp_width = size("feed_forward_length");
   spec.context = optional_size("context_length", 0);
@@ -132,6 +126,24 @@ ModelSpec read_decoder_gguf(const io::GgufFile& file) {
                 fmt::format("{}: {}attention.value_length {} differs from the key width {}", where,
                             prefix, value_width, spec.head_width));
   }
+  return spec;
+}
+
+ModelSpec read_llama_config(const io::Config& config) {
+  ModelSpec spec = read_decoder_config(config);
+  spec.norm_epsilon = config.number({"rms_norm_eps"}, 1e-6);
+  spec.activation = read_activation(config, {"hidden_act"}, "silu");
+  spec.tied_head = config.flag({"tie_word_embeddings"}, false);
+  spec.ropes = {read_rope(config, spec.head_width)};
+  return spec;
+}
+
+ModelSpec read_llama_gguf(const io::GgufFile& file) {
+  ModelSpec spec = read_decoder_gguf(file);
+  spec.norm_epsilon =
+      file.number(file.text("general.architecture") + ".attention.layer_norm_rms_epsilon");
+  spec.tied_head = file.find("output.weight") == nullptr;
+  spec.ropes = {read_rope(file, spec.head_width)};
   return spec;
 }
 

@@ -3,51 +3,15 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
 #include "sinkscope/base/error.h"
+#include "sinkscope/model/weight_shapes.h"
 
 namespace sinkscope::model {
-namespace {
-
-std::string expand(std::string_view pattern, int64_t layer) {
-  std::string name(pattern);
-  if (const size_t place = name.find("{}"); place != std::string::npos) {
-    name.replace(place, 2, std::to_string(layer));
-  }
-  return name;
-}
-
-/// A shape as the file's format writes it: GGUF counts dimensions from the innermost.
-std::string shape_text(std::vector<int64_t> shape, bool gguf) {
-  if (gguf) std::reverse(shape.begin(), shape.end());
-  return fmt::format("[{}]", fmt::join(shape, ", "));
-}
-
-bool needed(When when, const ModelSpec& spec) {
-  switch (when) {
-    case When::kAlways: return true;
-    case When::kAttentionBias: return spec.attention_bias;
-    case When::kOutputBias: return spec.output_bias;
-    case When::kMlpBias: return spec.mlp_bias;
-    case When::kUntied: return !spec.tied_head;
-  }
-  return true;
-}
-
-/// Destination row of row `row` of a GGUF q or k of arch llama: file row 2i+j of a head is our
-/// row j*K/2 + i (the converter interleaves the two halves of each head).
-int64_t uninterleaved(int64_t row, int64_t head_width) {
-  const int64_t head = row / head_width, within = row % head_width;
-  return head * head_width + (within % 2) * (head_width / 2) + within / 2;
-}
-
-}  // namespace
-
 void check_finite(const io::TensorSource& source, const io::TensorInfo& tensor, int64_t first,
                   std::span<const float> values) {
   // One compare per element without a branch, so that the scan runs at memory speed.
@@ -67,69 +31,15 @@ void check_finite(const io::TensorSource& source, const io::TensorInfo& tensor, 
       "`sinkscope inspect` counts them; the file is damaged or was badly converted");
 }
 
-Weights::Weights(std::shared_ptr<const io::TensorSource> source, const Family& family,
-                 const ModelSpec& spec)
-    : source_(std::move(source)), family_(family), spec_(spec), gguf_(source_->format() == "gguf") {
-  for (const WeightName& row : family.weights) {
-    if (!row.ours.starts_with("blocks.")) resolve(row, 0);
-  }
-  for (int64_t layer = 0; layer < spec.layers; ++layer) {
-    for (const WeightName& row : family.weights) {
-      if (row.ours.starts_with("blocks.")) resolve(row, layer);
-    }
-  }
+Layout Weights::layout_of(const Entry& entry) const {
+  const Layout layout = entry.row->layout;
+  if (layout == Layout::kQueryGate) return layout;
+  const bool of_gguf = layout == Layout::kRotaryRows;
+  return of_gguf == gguf_ ? layout : Layout::kPlain;
 }
 
-int64_t Weights::length(Dim dim) const {
-  switch (dim) {
-    case Dim::kNone: return 1;
-    case Dim::kVocabulary: return spec_.vocabulary;
-    case Dim::kWidth: return spec_.width;
-    case Dim::kQueries: return spec_.query_width();
-    case Dim::kKeys: return spec_.key_width();
-    case Dim::kQkv: return spec_.query_width() + 2 * spec_.key_width();
-    case Dim::kMlp: return spec_.mlp_width;
-    case Dim::kContext: return spec_.context;
-  }
-  return 1;
-}
-
-void Weights::resolve(const WeightName& row, int64_t layer) {
-  std::string name = expand(gguf_ ? row.gguf : row.safetensors, layer);
-  const io::TensorInfo* tensor = source_->find(name);
-  if (!tensor && !gguf_ && !family_.optional_prefix.empty()) {
-    const std::string prefixed = std::string(family_.optional_prefix) + name;
-    if ((tensor = source_->find(prefixed))) name = prefixed;
-  }
-  const std::string where = source_->files().front().string();
-  if (!needed(row.when, spec_)) {
-    if (tensor && row.when == When::kUntied) {
-      notes_.push_back(name + " is in the file but the head is tied to the embedding: not used");
-    }
-    return;
-  }
-  if (!tensor) {
-    throw Error(ErrorKind::kBadFile, "find the model's weights",
-                fmt::format("{}: tensor {} is missing{}", where, name,
-                            row.when == When::kUntied ? " (config.json says untied)" : ""),
-                "the file may be incomplete or of another model");
-  }
-  std::vector<int64_t> expected = {length(row.rows)};
-  if (row.columns != Dim::kNone) expected.push_back(length(row.columns));
-  if (!gguf_ && row.layout == Layout::kTransposed && expected.size() == 2)
-    std::swap(expected[0], expected[1]);
-  if (tensor->shape != expected) {
-    throw Error(ErrorKind::kBadFile, "find the model's weights",
-                fmt::format("{}: tensor {}: shape {}, expected {}", where, name,
-                            shape_text(tensor->shape, gguf_), shape_text(expected, gguf_)),
-                "the sizes in the model's configuration do not fit its weights");
-  }
-  parameters_ += tensor->elements();
-  entries_[expand(row.ours, layer)] = {tensor, &row};
-}
-
-const Weights::Entry* Weights::entry(std::string_view ours, int64_t layer) const {
-  const auto found = entries_.find(expand(ours, layer));
+const Weights::Entry* Weights::entry(std::string_view ours, int64_t layer, int64_t expert) const {
+  const auto found = entries_.find(key(ours, layer, expert));
   return found == entries_.end() ? nullptr : &found->second;
 }
 
@@ -138,134 +48,238 @@ const io::TensorInfo* Weights::find(std::string_view ours, int64_t layer) const 
   return found ? found->tensor : nullptr;
 }
 
-void Weights::read_into(const Entry& entry, at::Tensor destination) const {
-  const io::TensorInfo& tensor = *entry.tensor;
-  if (!gguf_ && entry.row->layout == Layout::kTransposed && tensor.shape.size() == 2) {
-    at::Tensor stored = at::empty(tensor.shape, at::kFloat);
-    WeightName plain = *entry.row;
-    plain.layout = Layout::kPlain;
-    read_into({entry.tensor, &plain}, stored);
-    destination.copy_(stored.t());
-    return;
+void Weights::check(const io::TensorInfo& tensor, int64_t first,
+                    std::span<const float> values) const {
+  if (!options_.allow_nonfinite) check_finite(*source_, tensor, first, values);
+}
+
+/// Where row `row` of the file belongs: in the weight itself, or, for layouts that mix q, k, v and
+/// gate, in the stacked projection.
+int64_t Weights::destination_row(Layout layout, int64_t row) const {
+  const int64_t width = spec_.head_width;
+  if (layout == Layout::kRotaryRows) {
+    const int64_t within = row % width;
+    return row - within + (within % 2) * (width / 2) + within / 2;
   }
-  const bool vector = tensor.shape.size() < 2;
-  // A vector is one row, unless its elements must be put in another order one by one.
-  const bool interleaved = gguf_ && entry.row->layout == Layout::kRotaryRows;
-  const int64_t columns = vector ? (interleaved ? 1 : tensor.elements()) : tensor.shape.back();
-  const int64_t rows = tensor.elements() / std::max<int64_t>(columns, 1);
-  const bool direct = destination.scalar_type() == at::kFloat && destination.is_contiguous();
-  if (interleaved && vector) {
-    std::vector<float> values(static_cast<size_t>(tensor.elements()));
-    io::read_floats(*source_, tensor, 0, values);
-    check_finite(*source_, tensor, 0, values);
-    float* out = destination.data_ptr<float>();
-    for (int64_t i = 0; i < rows; ++i)
-      out[uninterleaved(i, spec_.head_width)] = values[static_cast<size_t>(i)];
-    return;
+  if (layout == Layout::kQueryGate) {
+    const int64_t head = row / (2 * width), within = row % (2 * width);
+    const int64_t gate = spec_.query_width() + 2 * spec_.key_width();
+    return within < width ? head * width + within : gate + head * width + within - width;
   }
-  at::parallel_for(0, rows, 16, [&](int64_t begin, int64_t end) {
+  if (layout == Layout::kGroups) {
+    const int64_t queries = spec_.heads / spec_.kv_heads * width;
+    const int64_t group = row / (queries + 2 * width), within = row % (queries + 2 * width);
+    if (within < queries) return group * queries + within;
+    const int64_t key = within - queries;
+    return spec_.query_width() + (key < width ? 0 : spec_.key_width() - width) + group * width +
+           key;
+  }
+  return row;
+}
+
+/// The weight as the file holds it, float32 [rows, columns].
+at::Tensor Weights::read_plain(const Entry& entry) const {
+  at::Tensor out = at::empty({entry.rows, entry.columns}, at::kFloat);
+  float* data = out.data_ptr<float>();
+  if (!entry.pieces.empty()) {
+    for (const io::TensorInfo* piece : entry.pieces) {
+      const std::span<float> values(data, static_cast<size_t>(piece->elements()));
+      io::read_floats(*source_, *piece, 0, values);
+      check(*piece, 0, values);
+      data += piece->elements();
+    }
+    return out;
+  }
+  at::parallel_for(0, entry.rows, 16, [&](int64_t begin, int64_t end) {
+    const std::span<float> values(data + begin * entry.columns,
+                                  static_cast<size_t>((end - begin) * entry.columns));
+    io::read_floats(*source_, *entry.tensor, entry.first + begin * entry.columns, values);
+    check(*entry.tensor, entry.first + begin * entry.columns, values);
+  });
+  return out;
+}
+
+/// Row by row without a copy of the whole, each to its place.
+void Weights::read_rows(const Entry& entry, int64_t base, at::Tensor destination) const {
+  const int64_t columns = entry.columns;
+  const Layout layout = layout_of(entry);
+  const bool direct = destination.scalar_type() == at::kFloat;
+  at::parallel_for(0, entry.rows, 16, [&](int64_t begin, int64_t end) {
     std::vector<float> buffer(direct ? 0 : static_cast<size_t>(columns));
     for (int64_t row = begin; row < end; ++row) {
-      const int64_t to = interleaved ? uninterleaved(row, spec_.head_width) : row;
-      float* out = direct ? destination.data_ptr<float>() + to * columns : buffer.data();
+      const int64_t to = (base + destination_row(layout, row)) * columns;
+      float* out = direct ? destination.data_ptr<float>() + to : buffer.data();
       const std::span<float> values(out, static_cast<size_t>(columns));
-      io::read_floats(*source_, tensor, row * columns, values);
-      check_finite(*source_, tensor, row * columns, values);
+      io::read_floats(*source_, *entry.tensor, entry.first + row * columns, values);
+      check(*entry.tensor, entry.first + row * columns, values);
       if (direct) continue;
-      auto* half = destination.data_ptr<at::BFloat16>() + to * columns;
+      auto* half = destination.data_ptr<at::BFloat16>() + to;
       for (int64_t c = 0; c < columns; ++c) half[c] = static_cast<at::BFloat16>(out[c]);
     }
   });
 }
 
-at::Tensor Weights::load_vector(std::string_view ours, int64_t layer) const {
+void Weights::read_matrix(const Entry& entry, int64_t base, at::Tensor destination) const {
+  const Layout layout = layout_of(entry);
+  if (layout == Layout::kTransposed || layout == Layout::kTransposedExperts) {
+    destination.narrow(0, base, entry.columns).copy_(read_plain(entry).t());
+  } else if (layout == Layout::kInterleavedColumns) {
+    const at::Tensor stored = read_plain(entry).t();
+    const int64_t half = entry.columns / 2;
+    destination.narrow(0, base, half).copy_(stored.slice(0, 0, entry.columns, 2));
+    destination.narrow(0, base + half, half).copy_(stored.slice(0, 1, entry.columns, 2));
+  } else {
+    read_rows(entry, base, destination);
+  }
+}
+
+void Weights::read_vector(const Entry& entry, int64_t base, at::Tensor destination) const {
+  const Layout layout = layout_of(entry);
+  const at::Tensor stored = read_plain(entry).flatten();
+  if (layout == Layout::kMinusOne) {
+    destination.copy_(stored + 1);
+  } else if (layout == Layout::kInterleavedVector) {
+    destination.copy_(stored.view({-1, 2}).t().flatten());
+  } else {
+    const float* from = stored.data_ptr<float>();
+    float* to = destination.data_ptr<float>() + base;
+    for (int64_t i = 0; i < stored.numel(); ++i) to[destination_row(layout, i)] = from[i];
+  }
+}
+
+at::Tensor Weights::load(std::string_view ours, int64_t layer) const {
   const Entry* found = entry(ours, layer);
   if (!found) return {};
-  at::Tensor out = at::empty({found->tensor->elements()}, at::kFloat);
-  read_into(*found, out);
+  if (found->row->columns == Dim::kNone) {
+    at::Tensor out = at::empty({found->rows}, at::kFloat);
+    read_vector(*found, 0, out);
+    return out;
+  }
+  return read_plain(*found);
+}
+
+NormWeights Weights::load_norm(std::string_view ours, int64_t layer) const {
+  const bool plain = ours.ends_with(".norm1") || ours.ends_with(".norm2") || ours == "final_norm";
+  if (spec_.plain_norms && plain) return {at::ones({spec_.width}, at::kFloat), {}};
+  return {load(ours, layer), load(std::string(ours) + ".bias", layer)};
+}
+
+Linear Weights::load_matrix(std::string_view ours, at::ScalarType type, int64_t layer) const {
+  Linear out;
+  const Entry* found = entry(ours, layer);
+  if (!found) return out;
+  const Part part{ours, 0};
+  load_linear({&part, 1}, length(spec_, found->row->rows), layer, type, out);
   return out;
 }
 
-void Weights::load_linear(std::span<const std::string_view> parts, int64_t layer,
-                          at::ScalarType type, Linear& into) const {
-  int64_t out_width = 0, in_width = 0;
-  for (const std::string_view part : parts) {
-    const Entry& found = *entry(part, layer);
-    out_width += length(found.row->rows);
-    in_width = length(found.row->columns);
-  }
-  if (!into.weight.defined() || into.weight.scalar_type() != type ||
-      into.weight.size(0) != out_width || into.weight.size(1) != in_width) {
-    into.weight = at::empty({out_width, in_width}, type);
+void Weights::load_linear(std::span<const Part> parts, int64_t rows, int64_t layer,
+                          at::ScalarType type, Linear& into, int64_t expert) const {
+  const int64_t columns = length(spec_, entry(parts.front().ours, layer, expert)->row->columns);
+  if (!into.weight.defined() || into.weight.scalar_type() != type || into.weight.size(0) != rows ||
+      into.weight.size(1) != columns) {
+    into.weight = at::empty({rows, columns}, type);
   }
   into.bias = at::Tensor();
-  int64_t row = 0;
-  for (const std::string_view part : parts) {
-    const Entry& found = *entry(part, layer);
-    const int64_t rows = length(found.row->rows);
-    read_into(found, into.weight.narrow(0, row, rows));
+  for (const Part& part : parts) {
+    const Entry& found = *entry(part.ours, layer, expert);
+    read_matrix(found, part.base, into.weight);
     source_->release(*found.tensor);
-    if (at::Tensor bias = load_vector(std::string(part) + ".bias", layer); bias.defined()) {
-      if (!into.bias.defined()) into.bias = at::zeros({out_width}, at::kFloat);
-      into.bias.narrow(0, row, rows).copy_(bias);
-    }
-    row += rows;
+    const Entry* bias = entry(std::string(part.ours) + ".bias", layer, expert);
+    if (!bias) continue;
+    if (!into.bias.defined()) into.bias = at::zeros({rows}, at::kFloat);
+    const bool whole = layout_of(*bias) == Layout::kInterleavedVector;
+    read_vector(*bias, part.base, whole ? into.bias.narrow(0, part.base, bias->rows) : into.bias);
   }
 }
 
 void Weights::load_block(int64_t layer, at::ScalarType type, BlockWeights& into) const {
-  using Parts = std::initializer_list<std::string_view>;
-  const auto linear = [&](Parts parts, Linear& to) {
-    load_linear({parts.begin(), parts.size()}, layer, type, to);
+  const auto stack = [&](std::initializer_list<Part> parts, int64_t rows, Linear& to) {
+    load_linear({parts.begin(), parts.size()}, rows, layer, type, to);
   };
-  into.norm1 = {load_vector("blocks.{}.norm1", layer), load_vector("blocks.{}.norm1.bias", layer)};
-  into.norm2 = {load_vector("blocks.{}.norm2", layer), load_vector("blocks.{}.norm2.bias", layer)};
+  const auto norm = [&](std::string_view ours) { return load_norm(ours, layer); };
+  into.norm1 = norm("blocks.{}.norm1"), into.norm2 = norm("blocks.{}.norm2");
+  into.q_norm = norm("blocks.{}.q_norm"), into.k_norm = norm("blocks.{}.k_norm");
+  into.attn_norm = norm("blocks.{}.attn_norm"), into.mlp_norm = norm("blocks.{}.mlp_norm");
+  into.attn_scale = load("blocks.{}.attn_scale", layer);
+  into.mlp_scale = load("blocks.{}.mlp_scale", layer);
+  into.sinks = load("blocks.{}.sinks", layer);
   if (entry("blocks.{}.qkv", layer)) {
-    linear({"blocks.{}.qkv"}, into.qkv);
+    stack({{"blocks.{}.qkv", 0}}, spec_.qkv_width(), into.qkv);
   } else {
-    linear({"blocks.{}.q", "blocks.{}.k", "blocks.{}.v"}, into.qkv);
+    const int64_t queries = spec_.query_width();
+    stack({{"blocks.{}.q", 0},
+           {"blocks.{}.k", queries},
+           {"blocks.{}.v", queries + spec_.key_width()}},
+          spec_.qkv_width(), into.qkv);
   }
-  linear({"blocks.{}.o"}, into.o);
-  if (spec_.gated_mlp) {
-    linear({"blocks.{}.gate", "blocks.{}.up"}, into.up);
+  stack({{"blocks.{}.o", 0}}, spec_.width, into.o);
+  if (spec_.blocks[static_cast<size_t>(layer)].experts) {
+    into.up = into.down = {};
+    stack({{"blocks.{}.router", 0}}, spec_.experts.count, into.router);
   } else {
-    linear({"blocks.{}.up"}, into.up);
+    if (entry("blocks.{}.gate_up", layer)) {
+      stack({{"blocks.{}.gate_up", 0}}, 2 * spec_.mlp_width, into.up);
+    } else if (spec_.gated_mlp) {
+      stack({{"blocks.{}.gate", 0}, {"blocks.{}.up", spec_.mlp_width}}, 2 * spec_.mlp_width,
+            into.up);
+    } else {
+      stack({{"blocks.{}.up", 0}}, spec_.mlp_width, into.up);
+    }
+    stack({{"blocks.{}.down", 0}}, spec_.width, into.down);
   }
-  linear({"blocks.{}.down"}, into.down);
+  if (entry("blocks.{}.shared.up", layer)) {
+    stack({{"blocks.{}.shared.gate", 0}, {"blocks.{}.shared.up", spec_.experts.shared_width}},
+          2 * spec_.experts.shared_width, into.shared_up);
+    stack({{"blocks.{}.shared.down", 0}}, spec_.width, into.shared_down);
+    into.shared_router = load_matrix("blocks.{}.shared.router", at::kFloat, layer);
+  }
+}
+
+void Weights::load_expert(int64_t layer, int64_t expert, at::ScalarType type, Linear& up,
+                          Linear& down) const {
+  const int64_t width = spec_.experts.width;
+  const auto stack = [&](std::initializer_list<Part> parts, int64_t rows, Linear& to) {
+    load_linear({parts.begin(), parts.size()}, rows, layer, type, to, expert);
+  };
+  if (entry("blocks.{}.experts.gate_up", layer, expert)) {
+    stack({{"blocks.{}.experts.gate_up", 0}}, 2 * width, up);
+  } else {
+    stack({{"blocks.{}.experts.gate", 0}, {"blocks.{}.experts.up", width}}, 2 * width, up);
+  }
+  stack({{"blocks.{}.experts.down", 0}}, spec_.width, down);
 }
 
 at::Tensor Weights::rows(std::string_view name, std::span<const int32_t> indices) const {
   const Entry& found = *entry(name, 0);
-  const io::TensorInfo& tensor = *found.tensor;
-  const int64_t columns = tensor.shape.back();
-  at::Tensor out = at::empty({static_cast<int64_t>(indices.size()), columns}, at::kFloat);
+  at::Tensor out = at::empty({static_cast<int64_t>(indices.size()), found.columns}, at::kFloat);
   float* data = out.data_ptr<float>();
   for (size_t i = 0; i < indices.size(); ++i) {
-    const std::span<float> row(data + static_cast<int64_t>(i) * columns,
-                               static_cast<size_t>(columns));
-    io::read_floats(*source_, tensor, indices[i] * columns, row);
-    check_finite(*source_, tensor, indices[i] * columns, row);
+    const std::span<float> row(data + static_cast<int64_t>(i) * found.columns,
+                               static_cast<size_t>(found.columns));
+    io::read_floats(*source_, *found.tensor, indices[i] * found.columns, row);
+    check(*found.tensor, indices[i] * found.columns, row);
   }
   return out;
 }
 
-NormWeights Weights::load_final_norm() const {
-  return {load_vector("final_norm", 0), load_vector("final_norm.bias", 0)};
-}
-
 Linear Weights::load_head(at::ScalarType type) const {
-  Linear head;
-  const std::string_view name = spec_.tied_head ? "embed" : "head";
-  load_linear({&name, 1}, 0, type, head);
+  if (!spec_.tied_head) return load_matrix("head", type);
+  Linear head = load_matrix("embed", type);
+  head.bias = load("head.bias");
   return head;
 }
 
 int64_t Weights::largest_block_bytes() const {
-  int64_t elements = 0;
+  std::map<std::string_view, int64_t> elements;  // by "blocks.N"
   for (const auto& [name, entry] : entries_) {
-    if (name.starts_with("blocks.0.")) elements += entry.tensor->elements();
+    if (!name.starts_with("blocks.")) continue;
+    if (name.find('#') != std::string::npos && !name.ends_with("#0")) continue;
+    elements[std::string_view(name).substr(0, name.find('.', 7))] += entry.rows * entry.columns;
   }
-  return elements * static_cast<int64_t>(sizeof(float));
+  int64_t largest = 0;
+  for (const auto& [block, size] : elements) largest = std::max(largest, size);
+  return largest * static_cast<int64_t>(sizeof(float));
 }
 
 }  // namespace sinkscope::model

@@ -181,7 +181,7 @@ Json sequence_objects(const RunResult& run, const store::RunFacts& facts) {
     sequences.push_back({{"id", sequence.id},
                          {"source", sequence.source},
                          {"start", sequence.start},
-                         {"tokens", sequence.ids.size()},
+                         {"tokens", sequence.tokens()},
                          {"labels", std::move(labels)}});
   }
   return sequences;

@@ -58,15 +58,13 @@ void HeadAttention::add(const forward::AttentionSums& sums, const forward::Visib
   add_all(value_.key_mass_sq, sums.key_mass_sq);
   for (size_t k = 0; k < sums.key_events.size(); ++k) value_.key_events[k] += sums.key_events[k];
   const auto tokens = static_cast<int64_t>(sums.row_self.size());
-  // A difference array: adding 1 to every key of every query one by one would be T^2.
-  std::vector<int64_t> count_step(sums.row_self.size() + 1);
+  // A difference array: adding to every key of every query one by one would be T^2.
   std::vector<double> share_step(sums.row_self.size() + 1);
   for (int64_t query = 0; query < tokens; ++query) {
     const auto [first, last] = visibility.keys_of(query, tokens);
     if (first >= last) continue;
     const auto i = static_cast<size_t>(query);
     const double keys = static_cast<double>(last - first);
-    count_step[static_cast<size_t>(first)] += 1, count_step[static_cast<size_t>(last)] -= 1;
     share_step[static_cast<size_t>(first)] += 1 / keys,
         share_step[static_cast<size_t>(last)] -= 1 / keys;
     value_.queries += 1;
@@ -80,10 +78,10 @@ void HeadAttention::add(const forward::AttentionSums& sums, const forward::Visib
       value_.sink_logit_events += sums.row_missing[i] >= event_mass_;
     }
   }
-  int64_t count = 0;
+  const std::vector<int64_t> queries = visibility.queries_of_keys(tokens);
   double share = 0;
   for (size_t k = 0; k < sums.row_self.size(); ++k) {
-    value_.key_queries[k] += count += count_step[k];
+    value_.key_queries[k] += queries[k];
     value_.key_uniform[k] += share += share_step[k];
   }
 }

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <cmath>
@@ -28,7 +29,7 @@ at::Tensor output_gram(const at::Tensor& w_o, int64_t heads) {
   at::Tensor gram = at::empty({heads, width, width}, at::kFloat);
   // A head a task: products this small gain nothing from threads of their own.
   at::parallel_for(0, heads, 1, [&](int64_t begin, int64_t end) {
-    const at::NoGradGuard no_grad;
+    const c10::NoGradGuard no_grad;
     for (int64_t h = begin; h < end; ++h) {
       const at::Tensor slice =
           w_o.narrow(1, h * width, width).to(at::kFloat).contiguous();  // [D, K]
@@ -49,7 +50,7 @@ std::vector<ValueNorms> value_norms(const at::Tensor& v, const at::Tensor& gram)
   const at::Tensor grams =
       gram.view({groups, shared, width, width}).transpose(1, 2).reshape({groups, width, -1});
   at::parallel_for(0, groups * blocks, 1, [&](int64_t begin, int64_t end) {
-    const at::NoGradGuard no_grad;
+    const c10::NoGradGuard no_grad;
     for (int64_t task = begin; task < end; ++task) {
       const int64_t group = task / blocks, first = task % blocks * kBlock,
                     rows = std::min(kBlock, tokens - first);

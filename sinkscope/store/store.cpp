@@ -248,7 +248,7 @@ void SqliteStore::put_sequences(std::span<const Finished> sequences) {
     insert.bind(1, info.id);
     insert.bind(2, valid_utf8(info.source));
     insert.bind(3, info.start);
-    insert.bind(4, static_cast<int64_t>(info.ids.size()));
+    insert.bind(4, info.tokens());
     bind_array<int32_t>(insert, 5, info.ids);
     insert.exec();
     insert.reset();
@@ -312,11 +312,13 @@ std::vector<int64_t> SqliteStore::finished() const {
 std::vector<SequenceInfo> SqliteStore::sequences() const {
   return guarded("read run store", [&] {
     std::vector<SequenceInfo> infos;
-    SQLite::Statement query(database_, "SELECT id, source, start, ids FROM sequence ORDER BY id");
+    SQLite::Statement query(database_,
+                            "SELECT id, source, start, ids, tokens FROM sequence ORDER BY id");
     while (query.executeStep()) {
       infos.push_back({query.getColumn(0).getInt64(), query.getColumn(1).getString(),
                        query.getColumn(2).getInt64(),
-                       read_array<int32_t>(query, 3, name_ + ": sequence")});
+                       read_array<int32_t>(query, 3, name_ + ": sequence"), 0});
+      if (infos.back().ids.empty()) infos.back().image_tokens = query.getColumn(4).getInt64();
     }
     return infos;
   });

@@ -21,10 +21,12 @@ using Facts = std::map<std::string, std::string>;
 
 /// One input sequence, known before it is measured.
 struct SequenceInfo {
-  int64_t id = 0;      ///< its place in the inputs, from 0
-  std::string source;  ///< file, "prompt 0", ...
-  int64_t start = 0;   ///< first token's place in the source's token stream
-  std::vector<int32_t> ids;
+  int64_t id = 0;            ///< its place in the inputs, from 0
+  std::string source;        ///< file, "prompt 0", ...
+  int64_t start = 0;         ///< first token's place in the source's token stream
+  std::vector<int32_t> ids;  ///< of a text; empty for an image
+  int64_t image_tokens = 0;  ///< tokens of an image: those before its patches, and the patches
+  int64_t tokens() const { return ids.empty() ? image_tokens : static_cast<int64_t>(ids.size()); }
 };
 
 /// A metric as stored, read back without the diagnostics table.

@@ -135,11 +135,12 @@ TEST(AttentionKernels, AgreeOnLogitTransforms) {
   const float infinity = std::numeric_limits<float>::infinity();
   for (const int64_t tokens : {1, 5, 65, 130}) {
     for (const Mask& mask : kMasks) {
-      for (int variant = 0; variant < 8; ++variant) {
+      for (int variant = 0; variant < 16; ++variant) {
         AttentionInput input = AttentionInput::random(tokens, 4, 2, 12);
         apply(mask, input);
         if (variant & 1) input.softcap = 2;
         if (variant & 2) input.alibi = {0.5f, 0.25f, 0.125f, 0.0625f};
+        if (variant & 8) input.set_random_bias(3);
         if (variant & 4) input.sinks = {0.5f, -infinity, 1000.0f, -1000.0f};
         SCOPED_TRACE(fmt::format("T {} {} variant {}", tokens, mask.name, variant));
         expect_agreement(input);

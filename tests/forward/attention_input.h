@@ -76,6 +76,21 @@ struct AttentionInput {
     }
   }
 
+  int64_t bias_stride() const {
+    return (tokens + kernels::kBiasAlign - 1) / kernels::kBiasAlign * kernels::kBiasAlign;
+  }
+  /// NaN beyond the last key: a kernel must not use it.
+  void set_random_bias(unsigned seed) {
+    std::mt19937 generator(seed);
+    std::normal_distribution<float> normal;
+    bias.assign(static_cast<size_t>(heads * tokens * bias_stride()),
+                std::numeric_limits<float>::quiet_NaN());
+    for (int64_t row = 0; row < heads * tokens; ++row) {
+      for (int64_t key = 0; key < tokens; ++key)
+        bias[row * bias_stride() + key] = normal(generator);
+    }
+  }
+
   /// Everything but `out` and `sums`. Valid as long as this object.
   kernels::AttentionProblem problem() const {
     kernels::AttentionProblem p;
@@ -86,6 +101,9 @@ struct AttentionInput {
     p.scale = scale, p.softcap = softcap;
     p.alibi_slopes = alibi.empty() ? nullptr : alibi.data();
     p.sink_logits = sinks.empty() ? nullptr : sinks.data();
+    p.bias = bias.empty() ? nullptr : bias.data();
+    p.bias_row_stride = bias_stride();
+    p.bias_head_stride = tokens * bias_stride();
     p.visibility.causal = causal, p.visibility.window = window;
     p.visibility.document_first = document_first.empty() ? nullptr : document_first.data();
     p.visibility.document_end = document_end.empty() ? nullptr : document_end.data();
@@ -121,7 +139,7 @@ struct AttentionInput {
   }
 
   int64_t tokens, heads, kv_heads, width;
-  std::vector<float> q, k, v, alibi, sinks;
+  std::vector<float> q, k, v, alibi, sinks, bias;
   std::vector<int64_t> document_first, document_end;
   float scale = 1, softcap = 0;
   bool causal = true;

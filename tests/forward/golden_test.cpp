@@ -9,113 +9,78 @@
 #include "sinkscope/base/error.h"
 #include "sinkscope/forward/recorder.h"
 #include "sinkscope/forward/runner.h"
-#include "sinkscope/io/safetensors.h"
+#include "tests/forward/golden_case.h"
 #include "tests/support/paths.h"
 
 namespace sinkscope::forward {
 namespace {
 
 namespace fs = std::filesystem;
+using test::GoldenDifference;
 
-// Relative to the tap's largest value. The goldens' own float32 noise is 2e-5 absolute on values
-// up to 20 (golden/README.md), which is 1e-6 relative; the requirement is 1e-4.
+// Relative to the tap's largest value. The goldens' own float32 noise is at most 2e-5 absolute on
+// values up to 20 (golden/README.md), which is 1e-6 relative; the requirement is 1e-4.
 constexpr double kTapTolerance = 1e-5;
 constexpr double kAlphaTolerance = 1e-5;
 
-class Golden {
- public:
-  explicit Golden(const fs::path& file) : source_(io::open_safetensors(file)) {}
-  bool has(const std::string& name) const { return source_->find(name) != nullptr; }
-  at::Tensor floats(const std::string& name) const {
-    const io::TensorInfo* tensor = source_->find(name);
-    EXPECT_NE(tensor, nullptr) << name;
-    at::Tensor out = at::empty(tensor->shape, at::kFloat);
-    io::read_floats(*source_, *tensor, 0,
-                    {out.data_ptr<float>(), static_cast<size_t>(out.numel())});
-    return out;
+/// Written into the test report too, from where tools/make_family_table.py takes it.
+void expect_equal(const std::string& model, const fs::path& golden_file,
+                  const std::string& property) {
+  for (const bool reference : {false, true}) {
+    SCOPED_TRACE(reference ? "float64 reference" : "fast path");
+    const GoldenDifference worst = test::compare_with_golden(model, golden_file, reference);
+    EXPECT_LE(worst.tap, kTapTolerance) << golden_file << ": " << worst.tap_name;
+    EXPECT_LE(worst.alpha, kAlphaTolerance) << golden_file << ": " << worst.alpha_name;
+    if (reference) continue;
+    testing::Test::RecordProperty(property + "_tap", std::to_string(worst.tap * 1e9));
+    testing::Test::RecordProperty(property + "_tap_name", worst.tap_name);
+    testing::Test::RecordProperty(property + "_alpha", std::to_string(worst.alpha * 1e9));
   }
-  std::vector<Stream> streams() const {
-    const at::Tensor ids = floats("input_ids").to(at::kInt).contiguous();
-    std::vector<Stream> streams;
-    for (int64_t b = 0; b < ids.size(0); ++b) {
-      const int32_t* row = ids.data_ptr<int32_t>() + b * ids.size(1);
-      streams.push_back({{row, row + ids.size(1)}});
-    }
-    return streams;
-  }
-
- private:
-  std::unique_ptr<io::TensorSource> source_;
-};
-
-/// `ours` of stream b against golden[b]; the golden of q, k, v and attention has heads before
-/// tokens.
-void expect_equal(const at::Tensor& ours, at::Tensor golden, const std::string& what) {
-  ASSERT_EQ(ours.sizes(), golden.sizes()) << what;
-  const double largest = golden.abs().max().item<double>();
-  const double difference = (ours - golden).abs().max().item<double>();
-  EXPECT_LE(difference, kTapTolerance * largest)
-      << what << " differs by " << difference << " of " << largest;
 }
 
-struct GoldenName {
-  Tap tap;
-  const char* name;
-  bool heads_first;
-};
-constexpr GoldenName kLayerNames[] = {
-    {Tap::kResidPre, "resid_pre", false},
-    {Tap::kResidPost, "resid_post", false},
-    {Tap::kRotQ, "q", true},
-    {Tap::kRotK, "k", true},
-    {Tap::kV, "v", true},
-    {Tap::kPattern, "attn", false},
-    {Tap::kZ, "z", false},
-    {Tap::kAttnOut, "attn_out", false},
-    {Tap::kMlpOut, "mlp_out", false},
-};
-
-void check_case(const std::string& model_argument, const fs::path& golden_file) {
-  const auto model = model::Model::open(model_argument);
-  const Golden golden(golden_file);
-  const std::vector<Stream> streams = golden.streams();
-  Recorder recorder;
-  Observer* observers[] = {&recorder};
-  RunOptions options;
-  options.chunk_rows = 20;  // so that chunks cut through streams
-  Runner(*model, options).run(streams, observers);
-  for (size_t b = 0; b < streams.size(); ++b) {
-    const Taps& taps = recorder.stream(b);
-    const auto batch = static_cast<int64_t>(b);
-    for (int layer = 0; layer < static_cast<int>(model->spec().layers); ++layer) {
-      for (const GoldenName& row : kLayerNames) {
-        const std::string name = std::string(row.name) + "." + std::to_string(layer);
-        if (!golden.has(name)) continue;  // the GGUF goldens hold attention and logits only
-        const at::Tensor expected = golden.floats(name)[batch];
-        expect_equal(taps.at(tap_name(row.tap, layer)),
-                     row.heads_first ? expected.transpose(0, 1) : expected, name);
-      }
-      const at::Tensor alpha =
-          alpha_of_pattern(golden.floats("attn." + std::to_string(layer))[batch]);
-      EXPECT_LE((recorder.alpha(b, layer) - alpha).abs().max().item<double>(), kAlphaTolerance)
-          << "alpha " << layer;
-    }
-    expect_equal(taps.at("logits"), golden.floats("logits")[batch], "logits");
-    if (golden.has("final_norm")) {
-      expect_equal(taps.at("ln_final.hook_normalized"), golden.floats("final_norm")[batch],
-                   "final_norm");
-    }
+/// Every run of a case: other image sizes, other lengths.
+void check_case(const fs::path& folder) {
+  const auto expected = nlohmann::json::parse(std::ifstream(folder / "expected.json"));
+  int run_index = 0;
+  for (const auto& run : expected["runs"]) {
+    expect_equal(folder.string(), folder / run["golden"].get<std::string>(),
+                 "run" + std::to_string(run_index++));
   }
+  EXPECT_GT(run_index, 0);
 }
 
 class HubGolden : public testing::TestWithParam<const char*> {};
 TEST_P(HubGolden, EveryTap) {
   SINKSCOPE_DATA_OR_SKIP(folder, std::string("golden/") + GetParam());
-  check_case(folder.string(), folder / "golden.safetensors");
+  check_case(folder);
 }
-INSTANTIATE_TEST_SUITE_P(All, HubGolden,
-                         testing::Values("llama", "gpt2", "llama_sharded_bf16",
-                                         "llama3_rope_scaling", "llama_rope_parameters"));
+std::string case_name(const testing::TestParamInfo<const char*>& info) { return info.param; }
+INSTANTIATE_TEST_SUITE_P(
+    All, HubGolden,
+    testing::Values("gpt2", "gpt2_left_padded", "llama", "llama_left_padded", "llama3_rope_scaling",
+                    "llama_rope_parameters", "llama_sharded_bf16", "mistral_sliding", "mixtral",
+                    "qwen2", "qwen3", "qwen3_moe", "qwen3_next", "gemma", "gemma2", "gemma3_text",
+                    "gemma3_text_rope_parameters", "phi3", "gpt_neox", "olmo2", "opt", "bloom",
+                    "gpt_oss", "smollm3", "starcoder2", "falcon", "granite", "bert", "vit", "deit",
+                    "dinov2", "dinov2_with_registers", "dinov2_swiglu", "dinov3_vit", "clip_vision",
+                    "siglip_vision", "ijepa"),
+    case_name);
+
+// Our own cases, for the families and variants that have no shared one.
+class OwnGolden : public testing::TestWithParam<const char*> {};
+TEST_P(OwnGolden, EveryTap) {
+  check_case(sinkscope::test::data_path(std::string("families/") + GetParam()).value());
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, OwnGolden,
+    testing::Values("beit", "beit_class_token", "beit_shared_bias", "clip_text", "cohere",
+                    "cohere_qk_norm", "dinov3_vit_gated", "distilbert", "falcon_alibi",
+                    "falcon_new", "falcon_one_norm", "gpt_bigcode", "gpt_bigcode_multi_head",
+                    "gpt_neox_sequential", "llama_dynamic", "llama_linear", "llama_yarn",
+                    "mixtral_top1", "nemotron", "olmo", "olmo3", "opt_post_norm", "phi",
+                    "phi3_longrope", "phi_qk_layernorm", "qwen3_next_moe", "roberta", "stablelm",
+                    "stablelm_parallel", "starcoder2_no_bias", "vit_mae", "vit_timm"),
+    case_name);
 
 struct FileGolden {
   const char *model, *file, *golden;
@@ -125,21 +90,48 @@ void PrintTo(const FileGolden& g, std::ostream* out) { *out << g.model << "/" <<
 class GgufGolden : public testing::TestWithParam<FileGolden> {};
 TEST_P(GgufGolden, AttentionAndLogits) {
   SINKSCOPE_DATA_OR_SKIP(folder, std::string("gguf/models/") + GetParam().model);
-  check_case((folder / GetParam().file).string(), folder / GetParam().golden);
+  expect_equal((folder / GetParam().file).string(), folder / GetParam().golden, "run0");
 }
 INSTANTIATE_TEST_SUITE_P(
     All, GgufGolden,
-    testing::Values(FileGolden{"llama", "", "golden.safetensors"},
-                    FileGolden{"llama", "llama-f32.gguf", "golden.safetensors"},
-                    FileGolden{"llama", "llama-q8_0.gguf", "golden-q8_0.safetensors"},
+    testing::Values(FileGolden{"gemma2", "", "golden.safetensors"},
+                    FileGolden{"gemma2", "gemma2-f32.gguf", "golden.safetensors"},
+                    FileGolden{"gemma2", "gemma2-q8_0.gguf", "golden-q8_0.safetensors"},
+                    FileGolden{"gemma3", "", "golden.safetensors"},
+                    FileGolden{"gemma3", "gemma3-f32.gguf", "golden.safetensors"},
+                    FileGolden{"gemma3", "gemma3-q5_0.gguf", "golden-q5_0.safetensors"},
                     FileGolden{"gpt2", "", "golden.safetensors"},
                     FileGolden{"gpt2", "gpt2-f32.gguf", "golden.safetensors"},
                     FileGolden{"gpt2", "gpt2-q8_0.gguf", "golden-q8_0.safetensors"},
+                    FileGolden{"gptneox", "", "golden.safetensors"},
+                    FileGolden{"gptneox", "gptneox-f32.gguf", "golden.safetensors"},
+                    FileGolden{"gptneox", "gptneox-q8_0.gguf", "golden-q8_0.safetensors"},
+                    FileGolden{"gptoss", "", "golden.safetensors"},
+                    FileGolden{"gptoss", "gptoss-f32.gguf", "golden.safetensors"},
+                    FileGolden{"gptoss", "gptoss-mxfp4.gguf", "golden-mxfp4.safetensors"},
+                    FileGolden{"llama", "", "golden.safetensors"},
+                    FileGolden{"llama", "llama-f32.gguf", "golden.safetensors"},
+                    FileGolden{"llama", "llama-q8_0.gguf", "golden-q8_0.safetensors"},
+                    FileGolden{"llama256", "", "golden.safetensors"},
+                    FileGolden{"llama256", "llama256-q4_k_m.gguf", "golden-q4_k_m.safetensors"},
                     FileGolden{"llama3", "", "golden.safetensors"},
                     FileGolden{"llama3", "llama3-f32.gguf", "golden.safetensors"},
                     FileGolden{"llama3", "llama3-q5_1.gguf", "golden-q5_1.safetensors"},
-                    FileGolden{"llama256", "", "golden.safetensors"},
-                    FileGolden{"llama256", "llama256-q4_k_m.gguf", "golden-q4_k_m.safetensors"}));
+                    FileGolden{"mixtral", "", "golden.safetensors"},
+                    FileGolden{"mixtral", "mixtral-f32.gguf", "golden.safetensors"},
+                    FileGolden{"mixtral", "mixtral-q8_0.gguf", "golden-q8_0.safetensors"},
+                    FileGolden{"phi3", "", "golden.safetensors"},
+                    FileGolden{"phi3", "phi3-f32.gguf", "golden.safetensors"},
+                    FileGolden{"phi3", "phi3-q4_0.gguf", "golden-q4_0.safetensors"},
+                    FileGolden{"qwen2", "", "golden.safetensors"},
+                    FileGolden{"qwen2", "qwen2-f32.gguf", "golden.safetensors"},
+                    FileGolden{"qwen2", "qwen2-q8_0.gguf", "golden-q8_0.safetensors"},
+                    FileGolden{"qwen3", "", "golden.safetensors"},
+                    FileGolden{"qwen3", "qwen3-f32.gguf", "golden.safetensors"},
+                    FileGolden{"qwen3", "qwen3-q4_1.gguf", "golden-q4_1.safetensors"},
+                    FileGolden{"qwen3moe", "", "golden.safetensors"},
+                    FileGolden{"qwen3moe", "qwen3moe-f32.gguf", "golden.safetensors"},
+                    FileGolden{"qwen3moe", "qwen3moe-q8_0.gguf", "golden-q8_0.safetensors"}));
 
 // The sink metrics that the goldens' own script computed.
 TEST(Golden, MetricsOfExpectedJson) {
@@ -147,7 +139,7 @@ TEST(Golden, MetricsOfExpectedJson) {
   const auto expected = nlohmann::json::parse(std::ifstream(folder / "expected.json"));
   const auto& alpha0 = expected["runs"][0]["metrics"]["alpha_0"];
   const auto model = model::Model::open(folder.string());
-  const std::vector<Stream> streams = Golden(folder / "golden.safetensors").streams();
+  const std::vector<Stream> streams = test::golden_streams(folder / "golden.safetensors");
   Recorder recorder({Tap::kZ});
   Observer* observers[] = {&recorder};
   Runner(*model, {}).run(streams, observers);

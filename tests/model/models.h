@@ -55,8 +55,10 @@ inline void expect_same_weights(const Model& a, const Model& b) {
           << "block " << layer << ", " << left[i].first;
     }
   }
-  EXPECT_TRUE(same_bits(a.weights().load_final_norm().gain, b.weights().load_final_norm().gain));
-  EXPECT_TRUE(same_bits(a.weights().load_final_norm().bias, b.weights().load_final_norm().bias));
+  EXPECT_TRUE(same_bits(a.weights().load_norm("final_norm").gain,
+                        b.weights().load_norm("final_norm").gain));
+  EXPECT_TRUE(same_bits(a.weights().load_norm("final_norm").bias,
+                        b.weights().load_norm("final_norm").bias));
   EXPECT_TRUE(same_bits(a.weights().load_head(at::kFloat).weight,
                         b.weights().load_head(at::kFloat).weight));
   std::vector<int32_t> ids(static_cast<size_t>(a.spec().vocabulary));

@@ -88,8 +88,10 @@ TEST(Cases, ATT_3) {
   }
   for (const char* form : {"rope_scaling", "rope_parameters"}) {
     expect_error(
-        ErrorKind::kUnsupported, {"config.json", form, "\"yarn\"", "default, linear, llama3"}, [&] {
-          rope_of(std::string("{\"") + form + R"(": {"rope_type": "yarn", "factor": 4.0}})", 64);
+        ErrorKind::kUnsupported,
+        {"config.json", form, "\"spiral\"", "default, linear, dynamic, llama3, yarn, longrope"},
+        [&] {
+          rope_of(std::string("{\"") + form + R"(": {"rope_type": "spiral", "factor": 4.0}})", 64);
         });
   }
 }
@@ -131,11 +133,11 @@ TEST(Rope, ScalingTypesOfGguf) {
                    none = gguf_keys(8);
   linear.text("llama.rope.scaling.type", "linear");
   linear.number("llama.rope.scaling.factor", 4);
-  unknown.text("llama.rope.scaling.type", "yarn");
+  unknown.text("llama.rope.scaling.type", "spiral");
   none.text("llama.rope.scaling.type", "none");
   EXPECT_NEAR(rope_of(linear, 8).inverse_frequency[1], std::pow(500000, -0.25) / 4, 1e-9);
   EXPECT_NEAR(rope_of(none, 8).inverse_frequency[1], std::pow(500000, -0.25), 1e-9);
-  expect_error(ErrorKind::kUnsupported, {"llama.rope.scaling.type is \"yarn\""},
+  expect_error(ErrorKind::kUnsupported, {"llama.rope.scaling.type is \"spiral\""},
                [&] { rope_of(unknown, 8); });
   expect_error(ErrorKind::kBadFile, {"llama.rope.dimension_count is 7"}, [&] { rope_of(odd, 8); });
 }
@@ -182,6 +184,16 @@ TEST(Rope, NumbersThatMakeNoSenseAreRefusedByKey) {
       {llama3_with(R"("high_freq_factor": 1)"),
        "high_freq_factor 1 is not above low_freq_factor 1"},
       {R"({"rope_scaling": {"rope_type": "llama3", "factor": 8}})", "rope_scaling.low_freq_factor"},
+      {R"({"rope_scaling": {"type": "dynamic", "factor": 2}})", "max_position_embeddings"},
+      {R"({"rope_theta": 1, "max_position_embeddings": 64, "rope_scaling": {"type": "yarn", "factor": 2}})",
+       "base above 1"},
+      {R"({"max_position_embeddings": 64, "rope_scaling": {"type": "yarn", "factor": 2, "beta_fast": -1}})",
+       "beta_fast is -1"},
+      {R"({"max_position_embeddings": 64, "rope_scaling": {"type": "longrope", "factor": 2,
+          "short_factor": [1, 1], "long_factor": [1, 1]}})",
+       "short_factor has 2 entries, expected 8"},
+      {R"({"max_position_embeddings": 64, "rope_scaling": {"type": "longrope", "factor": 2}})",
+       "short_factor has 0 entries, expected 8"},
   };
   for (const auto& [json, says] : rows) {
     SCOPED_TRACE(json);

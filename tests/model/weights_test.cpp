@@ -37,7 +37,8 @@ TEST(Weights, APrefixThatIsNotTheFamilysIsNoMatch) {
   SINKSCOPE_DATA_OR_SKIP(config, "golden/gpt2/config.json");
   const fs::path other = renamed_copy(config.parent_path(), "other_prefix",
                                       [](const std::string& n) { return "model." + n; });
-  test::expect_error(ErrorKind::kBadFile, {"tensor wte.weight is missing", "model.safetensors"},
+  test::expect_error(ErrorKind::kBadFile,
+                     {"tensor transformer.wte.weight is missing", "model.safetensors"},
                      [&] { Model::open(other.string()); });
 }
 

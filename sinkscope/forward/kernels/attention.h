@@ -6,8 +6,11 @@
 
 namespace sinkscope::forward::kernels {
 
+constexpr int64_t kBiasAlign = 64;  ///< the widest panel of keys of any kernel
+
 /// Attention of one stream (sequence) in one layer. Query head h reads key/value head h / (H/G).
-/// Logit l_ij = softcap(scale * q_i.k_j) + alibi_slope_h * (j - i), softcap(s) = c tanh(s / c),
+/// Logit l_ij = softcap(scale * q_i.k_j) + alibi_slope_h * (j - i) + bias_hij,
+/// softcap(s) = c tanh(s / c),
 /// then softmax over the visible keys (and the head's sink logit, whose share is dropped).
 /// Not finite logits of visible keys are an error of the caller's (checked before).
 struct AttentionProblem {
@@ -25,6 +28,11 @@ struct AttentionProblem {
   float softcap = 0;                    ///< 0: none
   const float* alibi_slopes = nullptr;  ///< [H] or null
   const float* sink_logits = nullptr;   ///< [H] or null
+  /// Element (h, i, j) is bias[h * bias_head_stride + i * bias_row_stride + j], readable for j up
+  /// to T rounded up to kBiasAlign; null: none. Row stride 0 where the bias is one of the key; a
+  /// whole map is only for models whose T is bounded by their image size (beit).
+  const float* bias = nullptr;
+  int64_t bias_head_stride = 0, bias_row_stride = 0;
   Visibility visibility;
   float event_mass = 0.5f;
   AttentionSums* sums = nullptr;  ///< [H], already resized; null: no statistics, no cost

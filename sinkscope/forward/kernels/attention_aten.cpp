@@ -84,6 +84,10 @@ at::Tensor block_logits(const TensorAttention& attention, const TensorBlock& blo
   if (attention.alibi_slopes.defined()) {
     logits.add_(attention.alibi_slopes.view({-1, 1, 1}) * block.distance);
   }
+  if (attention.bias.defined()) {
+    logits.add_(attention.bias.slice(1, block.first, block.first + block.rows)
+                    .slice(2, block.key_first, block.key_last));
+  }
   return logits.masked_fill_(block.visible.logical_not(), -kInfinity);
 }
 
@@ -200,6 +204,10 @@ void run_problem(const AttentionProblem& p) {
   attention.softcap = p.softcap;
   attention.alibi_slopes = per_head(p.alibi_slopes, p.heads);
   attention.sink_logits = per_head(p.sink_logits, p.heads);
+  if (p.bias) {
+    attention.bias = at::from_blob(const_cast<float*>(p.bias), {p.heads, p.tokens, p.tokens},
+                                   {p.bias_head_stride, p.bias_row_stride, 1}, at::kFloat);
+  }
   attention.visibility = p.visibility;
   attention.event_mass = p.event_mass;
   attention.with_sums = p.sums != nullptr;

@@ -17,6 +17,7 @@ struct TensorAttention {
   double scale = 1;
   double softcap = 0;
   at::Tensor alibi_slopes;  ///< [H], undefined: none
+  at::Tensor bias;          ///< [H, T, T], undefined: none
   at::Tensor sink_logits;   ///< [H], undefined: none
   Visibility visibility;
   double event_mass = 0.5;

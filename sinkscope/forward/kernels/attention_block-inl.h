@@ -77,7 +77,7 @@ HWY_INLINE Vec exp2_of_negative(Vec x) {
   return hn::BitCast(d, hn::Add(hn::BitCast(di, p), exponent));
 }
 
-/// Soft cap and ALiBi on one tile of scores, then the change to base 2.
+/// Soft cap, ALiBi and bias on one tile of scores, then the change to base 2.
 HWY_INLINE void transform(const RowChunk& chunk, int64_t first_row, int64_t first_key,
                           float* HWY_RESTRICT scores) {
   const Tag d;
@@ -86,11 +86,17 @@ HWY_INLINE void transform(const RowChunk& chunk, int64_t first_row, int64_t firs
   const Vec slope = hn::Set(d, problem.alibi_slopes ? problem.alibi_slopes[chunk.head] : 0.0f);
   for (int64_t r = 0; r < kTileRows; ++r) {
     const Vec row = hn::Set(d, static_cast<float>(first_row + r));
+    // Rows past the last query read its bias: they have no weight, but must stay in the table.
+    const int64_t bias_row = std::min(first_row + r, problem.tokens - 1);
+    const float* bias = problem.bias ? problem.bias + chunk.head * problem.bias_head_stride +
+                                           bias_row * problem.bias_row_stride
+                                     : nullptr;
     for (int64_t v = 0; v < kVecs; ++v, scores += kLanes) {
       Vec s = hn::Load(d, scores);
       if (problem.softcap > 0) s = hn::Mul(cap, hn::Tanh(d, hn::Div(s, cap)));
       const Vec key = hn::Iota(d, static_cast<float>(first_key + v * kLanes));
       s = hn::MulAdd(slope, hn::Sub(key, row), s);
+      if (bias) s = hn::Add(s, hn::LoadU(d, bias + first_key + v * kLanes));
       hn::Store(hn::Mul(s, hn::Set(d, kLog2E)), d, scores);
     }
   }
@@ -328,7 +334,8 @@ PanelShape PanelShapeOfTarget() { return {kPanel, kLanes}; }
 void RunChunk(const RowChunk& chunk, float* memory) {
   const Scratch scratch(chunk, {kPanel, kLanes}, memory);
   const bool stats = chunk.problem->sums != nullptr;
-  const bool transform = chunk.problem->softcap > 0 || chunk.problem->alibi_slopes != nullptr;
+  const bool transform = chunk.problem->softcap > 0 || chunk.problem->alibi_slopes != nullptr ||
+                         chunk.problem->bias != nullptr;
   if (stats) {
     transform ? run_rows<true, true>(chunk, scratch) : run_rows<true, false>(chunk, scratch);
   } else {

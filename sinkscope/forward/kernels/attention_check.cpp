@@ -29,6 +29,11 @@ void check_problem(const AttentionProblem& p) {
                       p.v_stride, p.out_stride, row, kv_row));
   require(p.softcap >= 0, fmt::format("soft cap {}", p.softcap));
   require(p.visibility.window >= 0, fmt::format("window of {} keys", p.visibility.window));
+  const int64_t bias_row = (p.tokens + kBiasAlign - 1) / kBiasAlign * kBiasAlign;
+  require(!p.bias || ((p.bias_row_stride == 0 || p.bias_row_stride >= bias_row) &&
+                      p.bias_head_stride >= bias_row),
+          fmt::format("bias strides {} and {} for {} tokens", p.bias_head_stride, p.bias_row_stride,
+                      p.tokens));
   if (!p.sums) return;
   require(p.event_mass > 0, fmt::format("event mass {}", p.event_mass));
   for (int64_t h = 0; h < p.heads; ++h) {

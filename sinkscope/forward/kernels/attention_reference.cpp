@@ -19,6 +19,7 @@ double logit(const AttentionProblem& p, int64_t head, int64_t query, int64_t key
   double l = p.scale * dot;
   if (p.softcap > 0) l = p.softcap * std::tanh(l / p.softcap);
   if (p.alibi_slopes) l += static_cast<double>(p.alibi_slopes[head]) * (key - query);
+  if (p.bias) l += p.bias[head * p.bias_head_stride + query * p.bias_row_stride + key];
   return l;
 }
 

@@ -67,9 +67,10 @@ void LayerNorm(const float* x, int64_t rows, int64_t width, const float* gain, c
     int64_t i = 0;
     for (; i + lanes <= width; i += lanes) {
       const auto unit = hn::Mul(hn::Sub(hn::LoadU(d, x + i), centre), scale);
-      hn::StoreU(hn::MulAdd(unit, hn::LoadU(d, gain + i), hn::LoadU(d, bias + i)), d, y + i);
+      const auto shift = bias ? hn::LoadU(d, bias + i) : hn::Zero(d);
+      hn::StoreU(hn::MulAdd(unit, hn::LoadU(d, gain + i), shift), d, y + i);
     }
-    for (; i < width; ++i) y[i] = (x[i] - mean) * factor * gain[i] + bias[i];
+    for (; i < width; ++i) y[i] = (x[i] - mean) * factor * gain[i] + (bias ? bias[i] : 0);
   }
 }
 
@@ -128,6 +129,17 @@ void layer_norm(const float* x, int64_t rows, int64_t width, const float* gain, 
 void rotate(float* x, int64_t heads, int64_t head_width, int64_t rotary, const float* cos,
             const float* sin) {
   HWY_DYNAMIC_DISPATCH(Rotate)(x, heads, head_width, rotary, cos, sin);
+}
+// Few families pair neighbours: not worth a kernel.
+void rotate_pairs(float* x, int64_t heads, int64_t head_width, int64_t rotary, const float* cos,
+                  const float* sin) {
+  for (int64_t h = 0; h < heads; ++h, x += head_width) {
+    for (int64_t i = 0; i < rotary / 2; ++i) {
+      const float a = x[2 * i], b = x[2 * i + 1];
+      x[2 * i] = a * cos[i] - b * sin[i];
+      x[2 * i + 1] = b * cos[i] + a * sin[i];
+    }
+  }
 }
 void silu_multiply(const float* gate, const float* up, int64_t count, float* y) {
   HWY_DYNAMIC_DISPATCH(SiluMultiply)(gate, up, count, y);

@@ -11,7 +11,7 @@ namespace sinkscope::forward::kernels {
 void rms_norm(const float* x, int64_t rows, int64_t width, const float* gain, float epsilon,
               float* y);
 
-/// y = (x - mean) / sqrt(var + epsilon) * gain + bias, per row of `width`.
+/// y = (x - mean) / sqrt(var + epsilon) * gain + bias, per row of `width`; bias may be null.
 void layer_norm(const float* x, int64_t rows, int64_t width, const float* gain, const float* bias,
                 float epsilon, float* y);
 
@@ -19,6 +19,10 @@ void layer_norm(const float* x, int64_t rows, int64_t width, const float* gain, 
 /// heads lie at x[row * stride + head * head_width]. cos, sin: [rotary/2] for this row's position.
 void rotate(float* x, int64_t heads, int64_t head_width, int64_t rotary, const float* cos,
             const float* sin);
+
+/// The same for pairs (2i, 2i + 1).
+void rotate_pairs(float* x, int64_t heads, int64_t head_width, int64_t rotary, const float* cos,
+                  const float* sin);
 
 /// y[i] = silu(gate[i]) * up[i].
 void silu_multiply(const float* gate, const float* up, int64_t count, float* y);

@@ -18,7 +18,7 @@ CREATE TABLE sequence (
   source TEXT NOT NULL,
   start INTEGER NOT NULL,
   tokens INTEGER NOT NULL,
-  ids BLOB NOT NULL                 -- int32, little endian
+  ids BLOB NOT NULL                 -- int32, little endian; empty for an image
 );
 
 -- One row per metric and sequence: [layers][heads x width] float64, little endian, NaN for no data.

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "sinkscope/forward/pattern.h"
+#include "sinkscope/forward/runner.h"
+#include "sinkscope/forward/stream.h"
+
+namespace sinkscope::forward {
+
+/// cos and sin of the rotation of every position of a stream, [T, width / 2].
+struct RotaryTable {
+  int64_t half = 0;
+  bool interleaved = false;
+  std::vector<float> cos, sin;
+};
+
+/// The state of one call of Runner::run(): the batch of streams and the buffers of a layer. One
+/// file per stage: input, attention, branches, readout.
+class Pass {
+ public:
+  Pass(const model::Model& model, const RunOptions& options, std::span<const Stream> streams,
+       std::span<Observer* const> observers);
+  void run();
+
+ private:
+  // pass.cpp
+  at::ScalarType weight_type() const { return options_.bfloat16 ? at::kBFloat16 : at::kFloat; }
+  bool wanted(Tap tap, int layer) const;
+  /// The parts of the streams that lie in rows [first, first + count), counted from `first`.
+  std::vector<Segment> segments_of(int64_t first, int64_t count) const;
+  void offer(Tap tap, int layer, const at::Tensor& tensor, int64_t first) const;
+  void offer(Tap tap, int layer, const at::Tensor& tensor, std::span<const Segment> segments) const;
+  void report_progress(int step) const;
+  void check_finite(int layer) const;
+  void finish_layer(int layer, const at::Tensor& resid_pre);
+  /// Calls body(first, count) for the rows in chunks.
+  template <class Body>
+  void for_chunks(Body body) const {
+    for (int64_t first = 0; first < rows_; first += options_.chunk_rows) {
+      body(first, std::min(options_.chunk_rows, rows_ - first));
+    }
+  }
+  at::Tensor normed(const at::Tensor& x, const model::NormWeights& norm) const;
+
+  // pass_input.cpp
+  void lay_out();
+  void embed();
+  at::Tensor embed_text() const;
+  at::Tensor embed_image(const Stream& stream) const;
+  at::Tensor grid_positions(PatchGrid grid) const;  ///< [prefix_positions + patches, D]
+
+  // pass_rotary.cpp
+  void make_rotary();
+  std::shared_ptr<const RotaryTable> text_rotary(const model::Rope& rope,
+                                                 const Stream& stream) const;
+  std::shared_ptr<const RotaryTable> patch_rotary(const Stream& stream) const;
+  const RotaryTable* rotary_of(int layer, int64_t stream) const;
+
+  // pass_attention.cpp
+  void project_qkv(int layer);
+  void norm_heads(const at::Tensor& heads, const model::NormWeights& norm) const;
+  void rotate_rows(int layer, int64_t first, int64_t count);
+  void prepare_scores(int layer);
+  void attend(int layer);
+  void offer_pattern(int layer) const;
+  ScoreRule score_rule(int64_t stream) const;
+  at::Tensor relative_bias(int layer, PatchGrid grid) const;
+  at::Tensor rounded_alibi(const Stream& stream) const;
+
+  // pass_branches.cpp
+  void add_branches(int layer);
+  void add_experts_branch(int layer);
+  at::Tensor attention_branch(int layer, int64_t first, int64_t count) const;
+  at::Tensor end_of_branch(at::Tensor x, const model::NormWeights& norm,
+                           const at::Tensor& scale) const;
+  at::Tensor mlp(const at::Tensor& x, const model::Linear& up, const model::Linear& down,
+                 bool gated) const;
+  at::Tensor experts(int layer, const at::Tensor& x) const;
+
+  // pass_readout.cpp
+  void read_out();
+  void read_tokens(const model::NormWeights& norm);
+  void read_pooled(const model::NormWeights& norm);
+
+  at::Tensor heads_view(const at::Tensor& t, int64_t first_column, int64_t heads) const;
+  at::Tensor q_view() const { return heads_view(qkv_, 0, spec_.heads); }
+  at::Tensor k_view() const { return heads_view(qkv_, spec_.query_width(), spec_.kv_heads); }
+  at::Tensor v_view() const {
+    return heads_view(qkv_, spec_.query_width() + spec_.key_width(), spec_.kv_heads);
+  }
+  at::Tensor gate_view() const {
+    return heads_view(qkv_, spec_.query_width() + 2 * spec_.key_width(), spec_.heads);
+  }
+
+  const model::Model& model_;
+  const RunOptions& options_;
+  std::span<const Stream> streams_;
+  std::span<Observer* const> observers_;
+  const model::ModelSpec& spec_;
+
+  std::vector<Segment> whole_;        // each stream's rows
+  std::vector<Documents> documents_;  // by stream
+  int64_t rows_ = 0;                  // N
+  at::Tensor resid_;                  // [N, D]
+  at::Tensor qkv_;                    // [N, qkv_width]
+  at::Tensor z_;                      // [N, H K]
+  model::BlockWeights weights_;
+  std::vector<Visibility> visibility_;            // by stream, of the layer in progress
+  std::vector<std::vector<AttentionSums>> sums_;  // [stream][head]
+  std::vector<std::vector<std::shared_ptr<const RotaryTable>>> rotary_;  // [rope][stream]
+  at::Tensor slopes_;                                                    // [H]
+  std::vector<at::Tensor> bias_;  // by stream, [H, T or 1, T rounded up]
+};
+
+}  // namespace sinkscope::forward

@@ -1,0 +1,236 @@
+// q, k, v of a layer, their norms and rotation, and the attention over them.
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+
+#include "sinkscope/forward/kernels/elementwise.h"
+#include "sinkscope/forward/kernels/linear.h"
+#include "sinkscope/forward/pass/grain.h"
+#include "sinkscope/forward/pass/pass.h"
+
+namespace sinkscope::forward {
+
+using model::QkNorm;
+
+void Pass::norm_heads(const at::Tensor& heads, const model::NormWeights& norm) const {
+  float* data = heads.data_ptr<float>();
+  const int64_t count = heads.size(1), width = heads.size(2), stride = heads.stride(0);
+  const float* gain = norm.gain.data_ptr<float>();
+  const float* bias = norm.bias.defined() ? norm.bias.data_ptr<float>() : nullptr;
+  const auto epsilon = static_cast<float>(spec_.norm_epsilon);
+  // One norm over all heads, or one per head with a common gain or its own.
+  const bool full = spec_.qk_norm == QkNorm::kFull;
+  const int64_t norms = full ? 1 : count, normed_width = full ? count * width : width;
+  const int64_t gain_step = spec_.qk_norm == QkNorm::kPerHead ? width : 0;
+  at::parallel_for(0, heads.size(0), kRowGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      for (int64_t h = 0; h < norms; ++h) {
+        float* x = data + r * stride + h * normed_width;
+        if (spec_.norm == model::Norm::kRms) {
+          kernels::rms_norm(x, 1, normed_width, gain + h * gain_step, epsilon, x);
+        } else {
+          kernels::layer_norm(x, 1, normed_width, gain + h * gain_step,
+                              bias ? bias + h * gain_step : nullptr, epsilon, x);
+        }
+      }
+    }
+  });
+}
+
+void Pass::rotate_rows(int layer, int64_t first, int64_t count) {
+  const int64_t stride = qkv_.size(1), heads = spec_.heads + spec_.kv_heads;
+  float* data = qkv_.data_ptr<float>() + first * stride;
+  for (const Segment& s : segments_of(first, count)) {
+    const RotaryTable* table = rotary_of(layer, s.stream);
+    if (!table) continue;
+    at::parallel_for(0, s.rows, kRowGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const auto at = static_cast<size_t>((s.first_position + r) * table->half);
+        // q and k lie side by side, so one call turns the heads of both.
+        float* row = data + (s.first_row + r) * stride;
+        if (table->interleaved) {
+          kernels::rotate_pairs(row, heads, spec_.head_width, 2 * table->half, &table->cos[at],
+                                &table->sin[at]);
+        } else {
+          kernels::rotate(row, heads, spec_.head_width, 2 * table->half, &table->cos[at],
+                          &table->sin[at]);
+        }
+      }
+    });
+  }
+}
+
+void Pass::project_qkv(int layer) {
+  for_chunks([&](int64_t first, int64_t count) {
+    const at::Tensor part = resid_.narrow(0, first, count);
+    const bool before = spec_.form != model::BlockForm::kPostNorm;
+    const at::Tensor x = before ? normed(part, weights_.norm1) : part;
+    offer(Tap::kNorm1, layer, x, first);
+    at::Tensor qkv = qkv_.narrow(0, first, count);
+    qkv.copy_(kernels::linear(x, weights_.qkv.weight, weights_.qkv.bias));
+    if (spec_.qkv_clip > 0) qkv.clamp_(-spec_.qkv_clip, spec_.qkv_clip);
+    offer(Tap::kQ, layer, q_view().narrow(0, first, count), first);
+    offer(Tap::kK, layer, k_view().narrow(0, first, count), first);
+    offer(Tap::kV, layer, v_view().narrow(0, first, count), first);
+    if (weights_.q_norm.defined()) {
+      norm_heads(q_view().narrow(0, first, count), weights_.q_norm);
+      norm_heads(k_view().narrow(0, first, count), weights_.k_norm);
+    }
+    rotate_rows(layer, first, count);
+  });
+  offer(Tap::kRotQ, layer, q_view(), 0);
+  offer(Tap::kRotK, layer, k_view(), 0);
+}
+
+namespace {
+
+int64_t padded(int64_t tokens) {
+  return (tokens + kernels::kBiasAlign - 1) / kernels::kBiasAlign * kernels::kBiasAlign;
+}
+
+/// The table of offsets [entries, H] for another grid than it was made for; its last three entries
+/// belong to the class token.
+at::Tensor interpolated_offsets(const at::Tensor& table, const model::Vision& vision,
+                                PatchGrid grid) {
+  const int64_t rows = vision.image_height / vision.patch,
+                columns = vision.image_width / vision.patch, heads = table.size(1);
+  if (grid.rows == rows && grid.columns == columns) return table;
+  const at::Tensor map = table.slice(0, 0, table.size(0) - 3)
+                             .view({1, 2 * rows - 1, 2 * columns - 1, heads})
+                             .permute({0, 3, 1, 2});
+  const at::Tensor resized =
+      at::upsample_bilinear2d(map, {2 * grid.rows - 1, 2 * grid.columns - 1}, false);
+  return at::cat(
+      {resized.permute({0, 2, 3, 1}).reshape({-1, heads}), table.slice(0, table.size(0) - 3)});
+}
+
+}  // namespace
+
+/// beit: a bias per head for every pair of patch offsets, and three entries for pairs with the
+/// class token: class to patch, patch to class, class to itself. [H, T, T rounded up].
+at::Tensor Pass::relative_bias(int layer, PatchGrid grid) const {
+  at::Tensor table;  // [entries, H]
+  if (spec_.relative_bias) table = model_.weights().load("blocks.{}.relative_bias", layer);
+  if (spec_.shared_relative_bias) {
+    const at::Tensor shared = model_.weights().load("relative_bias");
+    table = table.defined() ? table + shared : shared;
+  }
+  table = interpolated_offsets(table, spec_.vision, grid);
+  const int64_t height = grid.rows, width = grid.columns;
+  const int64_t tokens = 1 + height * width, entries = table.size(0);
+  at::Tensor index = at::empty({tokens, tokens}, at::kLong);
+  auto at = index.accessor<int64_t, 2>();
+  for (int64_t i = 0; i < tokens; ++i) {
+    for (int64_t j = 0; j < tokens; ++j) {
+      const int64_t rows = (i - 1) / width - (j - 1) / width + height - 1,
+                    columns = (i - 1) % width - (j - 1) % width + width - 1;
+      at[i][j] = i == 0 && j == 0 ? entries - 1
+                 : i == 0         ? entries - 3
+                 : j == 0         ? entries - 2
+                                  : rows * (2 * width - 1) + columns;
+    }
+  }
+  at::Tensor bias = at::zeros({spec_.heads, tokens, padded(tokens)}, at::kFloat);
+  bias.narrow(2, 0, tokens)
+      .copy_(table.index_select(0, index.flatten()).view({tokens, tokens, -1}).permute({2, 0, 1}));
+  return bias;
+}
+
+/// falcon: the bias of the key alone, rounded to bfloat16 as its models were trained: [H, 1, T
+/// rounded up].
+at::Tensor Pass::rounded_alibi(const Stream& stream) const {
+  const auto tokens = static_cast<int64_t>(stream.ids.size());
+  const at::Tensor slopes = at::tensor(model::alibi_slopes(spec_.heads)).to(at::kBFloat16),
+                   positions = at::tensor(positions_of(stream, tokens)).to(at::kBFloat16);
+  at::Tensor bias = at::zeros({spec_.heads, 1, padded(tokens)}, at::kFloat);
+  bias.narrow(2, 0, tokens)
+      .copy_((slopes.view({-1, 1, 1}) * positions).to(at::kFloat) * spec_.score_scale);
+  return bias;
+}
+
+void Pass::prepare_scores(int layer) {
+  visibility_.clear();
+  for (const Documents& documents : documents_) {
+    visibility_.push_back(visibility_of(spec_, layer, documents));
+  }
+  const bool alibi = spec_.positions == model::Positions::kAlibi;
+  if (alibi && !spec_.alibi_rounded) slopes_ = at::tensor(model::alibi_slopes(spec_.heads));
+  if (alibi && spec_.alibi_rounded && layer == 0) {
+    for (const Stream& stream : streams_) bias_.push_back(rounded_alibi(stream));
+  }
+  if (!spec_.relative_bias && !(spec_.shared_relative_bias && layer == 0)) return;
+  std::map<std::pair<int64_t, int64_t>, at::Tensor> of_grid;
+  bias_.clear();
+  for (const Stream& stream : streams_) {
+    const PatchGrid grid = grid_of(spec_, stream);
+    at::Tensor& bias = of_grid[{grid.rows, grid.columns}];
+    if (!bias.defined()) bias = relative_bias(layer, grid);
+    bias_.push_back(bias);
+  }
+}
+
+ScoreRule Pass::score_rule(int64_t stream) const {
+  return {spec_.score_scale, spec_.score_softcap, slopes_,
+          bias_.empty() ? at::Tensor() : bias_[static_cast<size_t>(stream)], weights_.sinks};
+}
+
+void Pass::attend(int layer) {
+  prepare_scores(layer);
+  const bool count = std::any_of(observers_.begin(), observers_.end(),
+                                 [&](Observer* o) { return o->wants_sums(layer); });
+  sums_.assign(count ? whole_.size() : 0, {});
+  std::vector<kernels::AttentionProblem> problems;
+  const auto data = [](const at::Tensor& t) { return t.defined() ? t.data_ptr<float>() : nullptr; };
+  for (const Segment& s : whole_) {
+    kernels::AttentionProblem p;
+    p.tokens = s.rows;
+    p.heads = spec_.heads, p.kv_heads = spec_.kv_heads, p.width = spec_.head_width;
+    p.q = qkv_.data_ptr<float>() + s.first_row * qkv_.size(1);
+    p.k = p.q + spec_.query_width();
+    p.v = p.k + spec_.key_width();
+    p.q_stride = p.k_stride = p.v_stride = qkv_.size(1);
+    p.out = z_.data_ptr<float>() + s.first_row * z_.size(1);
+    p.out_stride = z_.size(1);
+    p.scale = static_cast<float>(spec_.score_scale);
+    p.softcap = static_cast<float>(spec_.score_softcap);
+    p.alibi_slopes = data(slopes_);
+    p.sink_logits = data(weights_.sinks);
+    if (!bias_.empty()) {
+      const at::Tensor& bias = bias_[static_cast<size_t>(s.stream)];
+      p.bias = data(bias);
+      p.bias_head_stride = bias.stride(0);
+      p.bias_row_stride = bias.size(1) == 1 ? 0 : bias.stride(1);
+    }
+    p.visibility = visibility_[static_cast<size_t>(s.stream)];
+    p.event_mass = options_.event_mass;
+    if (count) {
+      std::vector<AttentionSums>& heads = sums_[static_cast<size_t>(s.stream)];
+      heads.resize(static_cast<size_t>(spec_.heads));
+      for (AttentionSums& head : heads) head.resize(s.rows, weights_.sinks.defined());
+      p.sums = heads.data();
+    }
+    problems.push_back(p);
+  }
+  options_.attention(problems.data(), static_cast<int64_t>(problems.size()), options_.threads);
+  offer(Tap::kZ, layer, heads_view(z_, 0, spec_.heads), 0);
+  offer_pattern(layer);
+}
+
+void Pass::offer_pattern(int layer) const {
+  if (!wanted(Tap::kPattern, layer)) return;
+  constexpr int64_t kBlock = 128;
+  for (const Segment& s : whole_) {
+    for (int64_t first = 0; first < s.rows; first += kBlock) {
+      const int64_t count = std::min(kBlock, s.rows - first);
+      const at::Tensor block = pattern_rows(
+          q_view().narrow(0, s.first_row, s.rows), k_view().narrow(0, s.first_row, s.rows),
+          score_rule(s.stream), visibility_[static_cast<size_t>(s.stream)], first, count);
+      const Segment segment{s.stream, first, 0, count};
+      offer(Tap::kPattern, layer, block, std::span(&segment, 1));
+    }
+  }
+}
+
+}  // namespace sinkscope::forward

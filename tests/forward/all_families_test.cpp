@@ -1,0 +1,181 @@
+// Walks the family table: what a new family must have is noticed here.
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <random>
+
+#include "sinkscope/base/error.h"
+#include "sinkscope/forward/recorder.h"
+#include "sinkscope/forward/runner.h"
+#include "sinkscope/io/safetensors.h"
+#include "sinkscope/model/weight_shapes.h"
+#include "tests/support/paths.h"
+
+namespace sinkscope::forward {
+namespace {
+
+namespace fs = std::filesystem;
+using model::ExpectedTensor;
+using model::Family;
+using model::ModelSpec;
+
+/// The golden case of a family in this repository, empty when it has none.
+fs::path case_of(const Family& family) {
+  const fs::path folder = sinkscope::test::data_path("families").value();
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const fs::path config = entry.path() / "config.json";
+    if (!fs::exists(config) || !fs::exists(entry.path() / "golden.safetensors")) continue;
+    if (&model::find_family(io::Config::load(config)) == &family) return entry.path();
+  }
+  return {};
+}
+
+/// Random weights for every row of the family's table.
+class RandomModel {
+ public:
+  RandomModel(const Family& family, const fs::path& config_file, const std::string& name)
+      : folder_(sinkscope::test::scratch_directory("family-" + name)) {
+    fs::copy_file(config_file, folder_ / "config.json");
+    spec_ = family.read_config(io::Config::load(config_file));
+    expected_ = model::expected_tensors(family, spec_);
+    std::mt19937 random(7);
+    for (const ExpectedTensor& tensor : expected_) {
+      int64_t elements = 1;
+      for (const int64_t length : tensor.shape) elements *= length;
+      std::normal_distribution<float> normal(
+          0, tensor.row->columns == model::Dim::kNone ? 0.1f : 0.3f);
+      const bool gain = tensor.row->ours.ends_with("norm") || tensor.row->ours.ends_with("norm1") ||
+                        tensor.row->ours.ends_with("norm2") || tensor.row->ours.ends_with("_scale");
+      std::vector<float>& values = values_.emplace_back(static_cast<size_t>(elements));
+      for (float& value : values) value = normal(random) + (gain ? 1.0f : 0.0f);
+    }
+  }
+
+  /// Writes all but the named tensor; returns the model's directory.
+  std::string write(const std::string& without = {}) const {
+    std::vector<io::TensorToWrite> tensors;
+    for (size_t i = 0; i < expected_.size(); ++i) {
+      if (expected_[i].name == without) continue;
+      tensors.push_back({expected_[i].name, io::DType::kF32, expected_[i].shape,
+                         std::as_bytes(std::span(values_[i]))});
+    }
+    io::write_safetensors(folder_ / "model.safetensors", tensors);
+    return folder_.string();
+  }
+
+  Stream stream() const {
+    std::mt19937 random(8);
+    Stream stream;
+    if (spec_.is_vision()) {
+      std::normal_distribution<float> normal;
+      const model::Vision& v = spec_.vision;
+      stream.pixels = at::empty({v.channels, v.image_height, v.image_width}, at::kFloat);
+      for (int64_t i = 0; i < stream.pixels.numel(); ++i)
+        stream.pixels.data_ptr<float>()[i] = normal(random);
+      return stream;
+    }
+    for (int i = 0; i < 8; ++i)
+      stream.ids.push_back(
+          static_cast<int32_t>(random() % static_cast<uint64_t>(spec_.vocabulary)));
+    return stream;
+  }
+
+  const ModelSpec& spec() const { return spec_; }
+  const std::vector<ExpectedTensor>& expected() const { return expected_; }
+  const std::vector<float>& values(size_t i) const { return values_[i]; }
+
+ private:
+  fs::path folder_;
+  ModelSpec spec_;
+  std::vector<ExpectedTensor> expected_;
+  std::vector<std::vector<float>> values_;
+};
+
+class AllFamilies : public testing::TestWithParam<const Family*> {
+ protected:
+  RandomModel tiny() const {
+    const Family& family = *GetParam();
+    const fs::path folder = case_of(family);
+    EXPECT_FALSE(folder.empty()) << "family " << family.name
+                                 << " has no golden case in tests/data/families";
+    return {family, folder / "config.json", std::string(family.name)};
+  }
+};
+
+std::vector<const Family*> table() {
+  return {model::all_families().begin(), model::all_families().end()};
+}
+INSTANTIATE_TEST_SUITE_P(Table, AllFamilies, testing::ValuesIn(table()),
+                         [](const auto& info) { return std::string(info.param->name); });
+
+TEST_P(AllFamilies, HasAGoldenCaseInTheRepository) { EXPECT_FALSE(case_of(*GetParam()).empty()); }
+
+TEST_P(AllFamilies, FileHoldsWhatWasWritten) {
+  if (case_of(*GetParam()).empty()) FAIL();
+  const RandomModel tiny = this->tiny();
+  const auto source = io::open_safetensors(fs::path(tiny.write()));
+  for (size_t i = 0; i < tiny.expected().size(); ++i) {
+    const io::TensorInfo* tensor = source->find(tiny.expected()[i].name);
+    ASSERT_NE(tensor, nullptr) << tiny.expected()[i].name;
+    std::vector<float> read(tiny.values(i).size());
+    io::read_floats(*source, *tensor, 0, read);
+    EXPECT_EQ(read, tiny.values(i)) << tensor->name;
+  }
+}
+
+TEST_P(AllFamilies, FastPathEqualsTheReferenceAndWatchingChangesNothing) {
+  if (case_of(*GetParam()).empty()) FAIL();
+  const RandomModel tiny = this->tiny();
+  const auto model = model::Model::open(tiny.write());
+  const Stream stream = tiny.stream();
+  Recorder all, last({Tap::kFinalNorm});
+  Observer *watching[] = {&all}, *plain[] = {&last};
+  Runner(*model, {}).run({&stream, 1}, watching);
+  Runner(*model, {}).run({&stream, 1}, plain);
+  const std::string final_norm = tap_name(Tap::kFinalNorm, 0);
+  EXPECT_TRUE(at::equal(all.stream(0).at(final_norm), last.stream(0).at(final_norm)));
+  const Taps reference = run_reference(*model, stream, at::kDouble);
+  EXPECT_EQ(reference.size(), all.stream(0).size());
+  for (const auto& [name, expected] : reference) {
+    ASSERT_TRUE(all.stream(0).contains(name)) << name;
+    const double largest = std::max(expected.abs().max().item<double>(), 1e-6);
+    const double difference = (all.stream(0).at(name) - expected).abs().max().item<double>();
+    EXPECT_LE(difference, 1e-4 * largest) << name;  // method.md section 19
+  }
+}
+
+TEST_P(AllFamilies, EveryMissingTensorIsNamed) {
+  if (case_of(*GetParam()).empty()) FAIL();
+  const RandomModel tiny = this->tiny();
+  for (const ExpectedTensor& tensor : tiny.expected()) {
+    if (tensor.row->optional || tensor.name.find(".1.") != std::string::npos) continue;
+    const std::string folder = tiny.write(tensor.name);
+    try {
+      model::Model::open(folder);
+      ADD_FAILURE() << tensor.name << " is not missed";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind, ErrorKind::kBadFile);
+      EXPECT_NE(std::string(error.what()).find(tensor.name + " is missing"), std::string::npos)
+          << error.what();
+    }
+  }
+}
+
+TEST_P(AllFamilies, RowsAreWellFormed) {
+  for (const model::WeightName& row : GetParam()->weights) {
+    const bool in_block = row.ours.starts_with("blocks.{}.");
+    for (const std::string_view name : {row.safetensors, row.gguf}) {
+      if (name.empty()) continue;
+      EXPECT_EQ(name.find("{}") != std::string_view::npos, in_block) << name;
+    }
+    EXPECT_FALSE(row.safetensors.empty() && row.gguf.empty()) << row.ours;
+    if (GetParam()->architecture.empty()) EXPECT_TRUE(row.gguf.empty()) << row.ours;
+  }
+  EXPECT_EQ(GetParam()->architecture.empty(), GetParam()->read_gguf == nullptr);
+}
+
+}  // namespace
+}  // namespace sinkscope::forward
