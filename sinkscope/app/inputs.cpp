@@ -7,8 +7,9 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <random>
 
+#include "sinkscope/app/choose.h"
+#include "sinkscope/app/images.h"
 #include "sinkscope/base/error.h"
 #include "sinkscope/base/sha256.h"
 
@@ -55,23 +56,30 @@ text::Ids ids_from_json(const json& list, int64_t vocabulary, const std::string&
   return ids;
 }
 
-/// Inline "1,2,3" or a JSON file holding one list of ids or a list of such lists.
+/// A JSON file holding one list of ids or a list of such lists.
+std::vector<text::Ids> read_lists(const std::string& file, int64_t limit,
+                                  const std::string& where) {
+  const json document =
+      json::parse(read_text(where.substr(0, where.find(' ')), file), nullptr, false);
+  if (!document.is_array()) refuse(where + ": not a JSON list of ids");
+  if (document.empty()) refuse(where + ": a list without ids");
+  std::vector<text::Ids> lists;
+  if (!document.front().is_array()) return {ids_from_json(document, limit, where)};
+  for (const json& list : document) {
+    if (!list.is_array()) refuse(where + ": lists of ids and ids are mixed");
+    lists.push_back(ids_from_json(list, limit, where));
+  }
+  return lists;
+}
+
+/// Inline "1,2,3" or a JSON file.
 std::vector<text::Ids> read_tokens(const std::string& argument, int64_t vocabulary) {
   const std::string where = "--tokens " + argument;
   if (argument.empty())
     refuse("--tokens \"\": no ids", "give ids such as 1,15043,3186 or a JSON file");
   std::error_code not_a_name;  // a long list of ids is no possible file name
   if (fs::exists(argument, not_a_name)) {
-    const json document = json::parse(read_text("--tokens", argument), nullptr, false);
-    if (!document.is_array()) refuse(where + ": not a JSON list of ids");
-    if (document.empty()) refuse(where + ": a list without ids");
-    std::vector<text::Ids> lists;
-    if (!document.front().is_array()) return {ids_from_json(document, vocabulary, where)};
-    for (const json& list : document) {
-      if (!list.is_array()) refuse(where + ": lists of ids and ids are mixed");
-      lists.push_back(ids_from_json(list, vocabulary, where));
-    }
-    return lists;
+    return read_lists(argument, vocabulary, where);
   }
   text::Ids ids;
   for (size_t at = 0; at <= argument.size();) {
@@ -94,26 +102,49 @@ std::vector<text::Ids> read_tokens(const std::string& argument, int64_t vocabula
   return {ids};
 }
 
-/// `count` of the places 0..all-1: all when they fit, otherwise a seeded choice, ascending.
-std::vector<int64_t> choose(int64_t all, int64_t count, uint64_t seed) {
-  std::vector<int64_t> places(static_cast<size_t>(all));
-  for (int64_t i = 0; i < all; ++i) places[static_cast<size_t>(i)] = i;
-  if (all <= count) return places;
-  std::mt19937_64 random(seed);
-  for (int64_t i = 0; i < count; ++i) {  // the first `count` steps of a shuffle
-    const auto j = i + static_cast<int64_t>(random() % static_cast<uint64_t>(all - i));
-    std::swap(places[static_cast<size_t>(i)], places[static_cast<size_t>(j)]);
-  }
-  places.resize(static_cast<size_t>(count));
-  std::sort(places.begin(), places.end());
-  return places;
-}
-
 struct Chunk {
   std::string source;
   int64_t start;
   text::Ids ids;
 };
+
+/// Takes the ids away that the mask hides, so that what is left equals an unpadded run.
+void cut_padding(const std::string& file, std::vector<Chunk>& chunks, Inputs& inputs) {
+  const std::vector<text::Ids> masks = read_lists(file, 2, "--attention-mask " + file);
+  if (masks.size() != chunks.size()) {
+    refuse(fmt::format("--attention-mask {}: {} lists for {} lists of ids", file, masks.size(),
+                       chunks.size()));
+  }
+  int64_t hidden = 0;
+  for (size_t c = 0; c < chunks.size(); ++c) {
+    const text::Ids padded = std::move(chunks[c].ids);
+    if (masks[c].size() != padded.size()) {
+      refuse(fmt::format("--attention-mask {}: list {} has {} entries for {} ids", file, c,
+                         masks[c].size(), padded.size()));
+    }
+    chunks[c].ids.clear();
+    for (size_t i = 0; i < padded.size(); ++i) {
+      if (masks[c][i] != 0) chunks[c].ids.push_back(padded[i]);
+    }
+    if (chunks[c].ids.empty()) {
+      refuse(fmt::format("--attention-mask {}: list {} hides every id", file, c));
+    }
+    hidden += static_cast<int64_t>(padded.size() - chunks[c].ids.size());
+  }
+  if (hidden > 0) {
+    inputs.warnings.push_back(
+        fmt::format("{} padding id(s) taken away; positions count without them", hidden));
+  }
+}
+
+/// Where the documents of a packed sequence begin: its first token and every later BOS.
+std::vector<int64_t> document_starts(const text::Ids& ids, int32_t bos) {
+  std::vector<int64_t> starts = {0};
+  for (size_t i = 1; i < ids.size(); ++i) {
+    if (ids[i] == bos) starts.push_back(static_cast<int64_t>(i));
+  }
+  return starts;
+}
 
 class Collector {
  public:
@@ -121,20 +152,23 @@ class Collector {
       : options_(options), tokenizer_(tokenizer), rule_(parse_bos(options.bos)) {
     bos_each_ =
         rule_ == text::BosRule::kAlways || (rule_ == text::BosRule::kAuto && tokenizer.adds_bos());
+    if (rule_ != text::BosRule::kNever) closing_ = tokenizer.closing_ids();
     if (bos_each_ && !tokenizer.bos_id()) {
       refuse("--bos always: the tokenizer names no BOS id",
              "use --bos never, or give ids with --tokens");
     }
   }
 
-  /// Cuts a file into sequences of seq_len tokens, each with its own BOS where the rule says so.
+  /// Cuts a file into sequences of seq_len tokens, each with its own BOS and closing tokens where
+  /// the rule says so.
   void add_file(const std::string& file, Inputs& inputs) {
     const text::Ids ids = tokenizer_.encode(read_text("--file", file), false);
-    const int64_t step = options_.seq_len - (bos_each_ ? 1 : 0);
+    const int64_t around = (bos_each_ ? 1 : 0) + std::ssize(closing_);
+    const int64_t step = options_.seq_len - around;
     const auto length = static_cast<int64_t>(ids.size());
-    longest_ = std::max(longest_, length + (bos_each_ ? 1 : 0));
+    longest_ = std::max(longest_, length + around);
     if (step < 1) {
-      refuse(fmt::format("--seq-len {}: nothing but the BOS would fit", options_.seq_len));
+      refuse(fmt::format("--seq-len {}: nothing but special tokens would fit", options_.seq_len));
     }
     const int64_t whole = length / step;
     if (whole == 0) inputs.skipped += 1;
@@ -142,6 +176,7 @@ class Collector {
       Chunk chunk{file, c * step, {}};
       if (bos_each_) chunk.ids.push_back(*tokenizer_.bos_id());
       chunk.ids.insert(chunk.ids.end(), ids.begin() + c * step, ids.begin() + (c + 1) * step);
+      chunk.ids.insert(chunk.ids.end(), closing_.begin(), closing_.end());
       chunks_.push_back(std::move(chunk));
     }
   }
@@ -178,6 +213,7 @@ class Collector {
   const text::Tokenizer& tokenizer_;
   text::BosRule rule_;
   bool bos_each_ = false;
+  text::Ids closing_;
   int64_t longest_ = 0;
   std::vector<Chunk> chunks_, prompts_;
 };
@@ -242,6 +278,12 @@ Inputs read_inputs(const InputOptions& options, const text::Tokenizer* tokenizer
   if (options.seq_len < 1) refuse(fmt::format("--seq-len {}: at least 1", options.seq_len));
   if (options.max_seqs < 1) refuse(fmt::format("--max-seqs {}: at least 1", options.max_seqs));
   const bool has_text = !options.files.empty() || !options.prompts.empty();
+  if (!options.images.empty() || !options.pixels.empty()) {
+    refuse("--images or --pixels: this model reads text", "give --file, --prompt or --tokens");
+  }
+  if (!options.attention_mask.empty() && options.tokens.empty()) {
+    refuse("--attention-mask without --tokens", "a mask belongs to lists of ids");
+  }
   if (!has_text && options.tokens.empty()) {
     refuse("nothing to measure", "give --file TEXT, --prompt \"...\" or --tokens 1,2,3");
   }
@@ -263,6 +305,7 @@ Inputs read_inputs(const InputOptions& options, const text::Tokenizer* tokenizer
         chunks.push_back({fmt::format("tokens {}", chunks.size()), 0, std::move(ids)});
       }
     }
+    if (!options.attention_mask.empty()) cut_padding(options.attention_mask, chunks, inputs);
   }
   for (Chunk& chunk : chunks) {
     inputs.sequences.push_back({static_cast<int64_t>(inputs.sequences.size()), chunk.source,
@@ -274,7 +317,30 @@ Inputs read_inputs(const InputOptions& options, const text::Tokenizer* tokenizer
   }
   inputs.available = std::max(inputs.available, static_cast<int64_t>(inputs.sequences.size()));
   inputs.sha256 = hash_ids(inputs.sequences);
+  const std::optional<int32_t> bos = tokenizer ? tokenizer->bos_id() : std::nullopt;
+  if (options.document_mask && !bos) {
+    refuse("--document-mask: no tokenizer says which id is the BOS", "leave it out");
+  }
+  const bool packed = options.document_mask;
+  inputs.stream = [packed, bos](const store::SequenceInfo& sequence) {
+    forward::Stream stream{sequence.ids, {}, {}, {}};
+    if (packed) stream.documents = document_starts(sequence.ids, *bos);
+    return stream;
+  };
+  inputs.labels = [tokenizer](const store::SequenceInfo& sequence) {
+    std::vector<std::string> labels;
+    for (const int32_t id : sequence.ids) {
+      labels.push_back(tokenizer ? text::token_label(*tokenizer, id) : std::to_string(id));
+    }
+    return labels;
+  };
   return inputs;
+}
+
+Inputs read_model_inputs(const InputOptions& options, const model::Model& model,
+                         const text::Tokenizer* tokenizer) {
+  if (model.spec().is_vision()) return read_images(options, model);
+  return read_inputs(options, tokenizer, model.spec().vocabulary);
 }
 
 std::set<int> parse_layers(const std::string& text, int layers) {

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "sinkscope/app/options.h"
+#include "sinkscope/forward/stream.h"
 #include "sinkscope/model/model.h"
 #include "sinkscope/store/store.h"
 #include "sinkscope/text/tokenizer.h"
@@ -16,16 +18,26 @@ namespace sinkscope::app {
 /// The sequences of a run and what became of the inputs.
 struct Inputs {
   std::vector<store::SequenceInfo> sequences;
-  std::string kind;  ///< "text" or "tokens"
+  std::string kind;  ///< "text", "tokens", "images" or "pixels"
   int64_t skipped =
       0;  ///< files shorter than seq_len; what a longer file has beyond whole sequences is not run
   int64_t available = 0;  ///< sequences that the inputs hold; `sequences` are max_seqs of them
   std::string sha256;     ///< of all ids with their lengths
   std::vector<std::string> warnings;
+  int64_t prefix_tokens = 0;      ///< of images: the tokens before their patches
+  forward::PatchGrid patch_grid;  ///< of images that all have the same; otherwise 0 x 0
+  /// What runs through the model for one of the sequences; an image is read again for it.
+  std::function<forward::Stream(const store::SequenceInfo&)> stream;
+  /// Names of a sequence's tokens, for people.
+  std::function<std::vector<std::string>(const store::SequenceInfo&)> labels;
 };
 
 /// The model's tokenizer; null when its files bring none (raw ids still work).
 std::unique_ptr<text::Tokenizer> open_tokenizer(const model::Model& model);
+
+/// Reads what the options name, texts or images as the model wants them.
+Inputs read_model_inputs(const InputOptions& options, const model::Model& model,
+                         const text::Tokenizer* tokenizer);
 
 /// Reads files, prompts and ids. Throws kUsage naming the flag: nothing given, nothing left, an
 /// unreadable file, ids that are no numbers or outside 0..vocabulary-1.

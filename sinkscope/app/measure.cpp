@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 
@@ -58,7 +59,8 @@ bool Measure::wants(Tap tap, int layer) const {
     case Tap::kNorm1: return selected(options_, "similarity") && options_.layers.contains(layer);
     case Tap::kAttnOut:
     case Tap::kMlpOut: return selected(options_, "branches") && options_.layers.contains(layer);
-    case Tap::kLogits: return selected(options_, "loss");
+    // What a classifier or a masked model says is no next token.
+    case Tap::kLogits: return spec_.causal && selected(options_, "loss");
     default: return false;
   }
 }
@@ -152,8 +154,7 @@ void Measure::judge(const Layer& layer, const forward::LayerState& state, int64_
 void Measure::add_curves(const Layer& layer, int index) {
   store::Curve& curve = curves_[static_cast<size_t>(index)];
   for (const store::SequenceInfo* sequence : sequences_) {
-    curve.positions =
-        std::max<int64_t>(curve.positions, static_cast<int64_t>(sequence->ids.size()));
+    curve.positions = std::max<int64_t>(curve.positions, sequence->tokens());
   }
   const auto positions = static_cast<size_t>(curve.positions);
   curve.mass.assign(static_cast<size_t>(spec_.heads) * positions, 0);
@@ -186,12 +187,10 @@ void Measure::on_layer(const forward::LayerState& state) {
     layer.attention.emplace_back(static_cast<size_t>(heads),
                                  stats::HeadAttention(s.rows, options_.thresholds.event_mass));
   }
-  forward::Visibility visibility;
-  visibility.causal = spec_.causal;
   at::parallel_for(0, streams * heads, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const auto s = static_cast<size_t>(i / heads), h = static_cast<size_t>(i % heads);
-      layer.attention[s][h].add(state.sums[s][h], visibility);
+      layer.attention[s][h].add(state.sums[s][h], state.visibility[s]);
     }
   });
   // One long stream is shared out inside the products; many short ones go to a thread each.
@@ -208,7 +207,7 @@ void Measure::on_layer(const forward::LayerState& state) {
     for (int64_t s = 0; s < streams; ++s) each(s);
   } else {
     at::parallel_for(0, streams, 1, [&](int64_t begin, int64_t end) {
-      const at::NoGradGuard no_grad;
+      const c10::NoGradGuard no_grad;
       for (int64_t s = begin; s < end; ++s) each(s);
     });
   }
@@ -219,7 +218,7 @@ void Measure::on_layer(const forward::LayerState& state) {
 void Measure::finish() {
   for (size_t s = 0; s < records_.size(); ++s) {
     diagnostics::SequenceInput input;
-    input.tokens = static_cast<int64_t>(sequences_[s]->ids.size());
+    input.tokens = sequences_[s]->tokens();
     input.loss_sum = loss_[s].tokens() > 0 ? loss_[s].sum() : kNoData;
     input.loss_tokens = loss_[s].tokens();
     for (const diagnostics::Diagnostic* diagnostic : options_.diagnostics) {

@@ -11,7 +11,7 @@ namespace sinkscope::app {
 
 /// What a command is given. Defaults stand here and help prints them.
 
-/// Text or ids to run.
+/// Text, ids or images to run.
 struct InputOptions {
   std::vector<std::string> files;    ///< cut into sequences of seq_len tokens
   std::vector<std::string> prompts;  ///< each one sequence, as long as it is
@@ -20,7 +20,11 @@ struct InputOptions {
   int64_t seq_len = 64;
   int64_t max_seqs = 64;  ///< more sequences: narrower intervals, proportionally longer
   std::string bos = "auto";
-  uint64_t seed = 0;  ///< chooses the sequences where a file has more than max_seqs
+  std::string attention_mask;       ///< JSON file beside `tokens`: 0 where an id is padding
+  bool document_mask = false;       ///< a BOS inside a sequence starts a document of its own
+  std::vector<std::string> images;  ///< PNG and JPEG files, or folders of them
+  std::vector<std::string> pixels;  ///< .npy or .safetensors, normalised [N, 3, H, W]
+  uint64_t seed = 0;                ///< chooses the sequences where a file has more than max_seqs
 };
 
 struct ScanOptions {
@@ -34,10 +38,11 @@ struct ScanOptions {
   int threads = 0;  ///< 0: all cores
   int64_t batch_tokens =
       4096;  ///< tokens that share one reading of the weights; more: fewer readings, more memory
-  int64_t max_memory = 0;       ///< bytes; 0: what the machine has free
-  bool beyond_context = false;  ///< run sequences longer than the model was made for
-  std::string output;           ///< store; empty: in memory
-  std::string report;           ///< HTML page; empty: none
+  int64_t max_memory = 0;        ///< bytes; 0: what the machine has free
+  bool allow_nonfinite = false;  ///< run although weights hold NaN or infinities
+  bool beyond_context = false;   ///< run sequences longer than the model was made for
+  std::string output;            ///< store; empty: in memory
+  std::string report;            ///< HTML page; empty: none
   std::string format = "table";
   bool overwrite = false;
   bool ascii = false;

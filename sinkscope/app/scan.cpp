@@ -39,7 +39,7 @@ std::vector<Batch> cut_batches(const std::vector<store::SequenceInfo>& sequences
   std::vector<Batch> batches;
   int64_t tokens = 0;
   for (const store::SequenceInfo& sequence : sequences) {
-    const auto length = static_cast<int64_t>(sequence.ids.size());
+    const int64_t length = sequence.tokens();
     if (batches.empty() || tokens + length > batch_tokens) {
       batches.emplace_back();
       tokens = 0;
@@ -51,9 +51,9 @@ std::vector<Batch> cut_batches(const std::vector<store::SequenceInfo>& sequences
 }
 
 int64_t longest(const std::vector<store::SequenceInfo>& sequences) {
-  size_t length = 0;
-  for (const store::SequenceInfo& s : sequences) length = std::max(length, s.ids.size());
-  return static_cast<int64_t>(length);
+  int64_t length = 0;
+  for (const store::SequenceInfo& s : sequences) length = std::max(length, s.tokens());
+  return length;
 }
 
 class Scan {
@@ -118,12 +118,15 @@ void Scan::open() {
   diagnostics::check_thresholds(options_.thresholds);
   measure_.diagnostics = diagnostics::select_diagnostics(options_.diagnostics);
   measure_.thresholds = options_.thresholds;
-  model_ = model::Model::open(options_.model);
+  model_ = model::Model::open(options_.model, {options_.allow_nonfinite});
   model_hash_ = std::async(std::launch::async,
                            [files = model_->source().files()] { return sha256_files(files); });
   tokenizer_ = open_tokenizer(*model_);
   const model::ModelSpec& spec = model_->spec();
-  inputs_ = read_inputs(options_.inputs, tokenizer_.get(), spec.vocabulary);
+  inputs_ = read_model_inputs(options_.inputs, *model_, tokenizer_.get());
+  if (options_.allow_nonfinite) {
+    inputs_.warnings.push_back("--allow-nonfinite: NaN and infinite weights are not looked for");
+  }
   for (const std::string& note : model_->notes()) inputs_.warnings.push_back(note);
   if (options_.dtype == "bf16" && !cpu_has_bfloat16()) {
     inputs_.warnings.push_back(
@@ -136,8 +139,9 @@ void Scan::open() {
 }
 
 void Scan::check_context() {
-  const int64_t context = model_->spec().context, length = longest(inputs_.sequences);
-  if (context == 0 || length <= context) return;
+  const model::ModelSpec& spec = model_->spec();
+  const int64_t context = spec.context, length = longest(inputs_.sequences);
+  if (spec.is_vision() || context == 0 || length <= context) return;
   const std::string seen =
       fmt::format("a sequence of {} tokens; the model was made for {}", length, context);
   if (!options_.beyond_context) {
@@ -154,8 +158,7 @@ void Scan::plan() {
   const forward::Runner runner(*model_, run);
   for (const Batch& batch : batches_) {
     std::vector<int64_t> lengths;
-    for (const store::SequenceInfo* s : batch)
-      lengths.push_back(static_cast<int64_t>(s->ids.size()));
+    for (const store::SequenceInfo* s : batch) lengths.push_back(s->tokens());
     planned_bytes_ = std::max(planned_bytes_, runner.planned_bytes(lengths));
   }
   check_memory(planned_bytes_, options_.max_memory);
@@ -175,8 +178,7 @@ void Scan::announce() const {
   err << fmt::format("inputs   {} of {} sequences, {} tokens in all, longest {}; --bos {}\n",
                      inputs_.sequences.size(), inputs_.available, report::count_text([&] {
                        int64_t sum = 0;
-                       for (const auto& s : inputs_.sequences)
-                         sum += static_cast<int64_t>(s.ids.size());
+                       for (const auto& s : inputs_.sequences) sum += s.tokens();
                        return sum;
                      }()),
                      longest(inputs_.sequences), options_.inputs.bos);
@@ -229,7 +231,7 @@ void Scan::open_store() {
 
 void Scan::measure_batch(forward::Runner& runner, const Batch& batch) {
   std::vector<forward::Stream> streams;
-  for (const store::SequenceInfo* s : batch) streams.push_back({s->ids});
+  for (const store::SequenceInfo* s : batch) streams.push_back(inputs_.stream(*s));
   Measure measure(model_->spec(), measure_, batch);
   forward::Observer* observers[] = {&measure};
   runner.run(streams, observers);
@@ -251,7 +253,7 @@ void Scan::measure() {
   for (const Batch& batch : batches_) {
     if (is_done(batch)) continue;
     todo.push_back(&batch);
-    for (const store::SequenceInfo* s : batch) todo_tokens += static_cast<int64_t>(s->ids.size());
+    for (const store::SequenceInfo* s : batch) todo_tokens += s->tokens();
   }
   if (!finished.empty() && console_.verbosity >= 0) {
     console_.err << fmt::format("resumed  {} of {} sequences are already in {}\n", finished.size(),
@@ -272,7 +274,7 @@ void Scan::measure() {
   const Clock::time_point begin = Clock::now();
   for (const Batch* batch : todo) {
     batch_tokens = 0;
-    for (const store::SequenceInfo* s : *batch) batch_tokens += static_cast<int64_t>(s->ids.size());
+    for (const store::SequenceInfo* s : *batch) batch_tokens += s->tokens();
     try {
       measure_batch(runner, *batch);
     } catch (const Error& error) {
@@ -310,12 +312,11 @@ void Scan::put_facts() {
                                                                std::min<size_t>(first.size(), 8)));
   facts.labels.clear();
   for (size_t s = 0; s < std::min(kLabelledSequences, inputs_.sequences.size()); ++s) {
-    facts.labels.emplace_back();
-    for (const int32_t id : inputs_.sequences[s].ids) {
-      facts.labels.back().push_back(tokenizer_ ? text::token_label(*tokenizer_, id)
-                                               : std::to_string(id));
-    }
+    facts.labels.push_back(inputs_.labels(inputs_.sequences[s]));
   }
+  facts.prefix_tokens = inputs_.prefix_tokens;
+  facts.patch_rows = inputs_.patch_grid.rows;
+  facts.patch_columns = inputs_.patch_grid.columns;
   facts.warnings = inputs_.warnings;
   if (measured_tokens_ > 0) {
     facts.load_s = load_s_;

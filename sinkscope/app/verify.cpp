@@ -53,20 +53,36 @@ double limit_of(const std::string& kind, bool bfloat16, double floor) {
   return std::max(stated, 2 * floor);
 }
 
-std::vector<int32_t> verify_ids(const VerifyOptions& options, const model::Model& model) {
-  const auto& in = options.inputs;
-  if (!in.files.empty() || !in.prompts.empty() || !in.tokens.empty()) {
-    const auto tokenizer = open_tokenizer(model);
-    InputOptions one = in;
-    one.max_seqs = 1;
-    return read_inputs(one, tokenizer.get(), model.spec().vocabulary).sequences.front().ids;
+/// Noise for a model that is given no input: ids, or pixels of its own image size.
+forward::Stream random_stream(const model::ModelSpec& spec, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  forward::Stream stream;
+  if (spec.is_vision()) {
+    std::normal_distribution<float> normal;
+    const model::Vision& v = spec.vision;
+    stream.pixels = at::empty({v.channels, v.image_height, v.image_width}, at::kFloat);
+    float* data = stream.pixels.data_ptr<float>();
+    for (int64_t i = 0; i < stream.pixels.numel(); ++i) data[i] = normal(random);
+    return stream;
   }
-  std::mt19937_64 random(in.seed);
-  const int64_t context = model.spec().context > 0 ? model.spec().context : kVerifyTokens;
-  std::vector<int32_t> ids(static_cast<size_t>(std::min(kVerifyTokens, context)));
-  for (int32_t& id : ids)
-    id = static_cast<int32_t>(random() % static_cast<uint64_t>(model.spec().vocabulary));
-  return ids;
+  const int64_t context = spec.context > 0 ? spec.context : kVerifyTokens;
+  stream.ids.resize(static_cast<size_t>(std::min(kVerifyTokens, context)));
+  for (int32_t& id : stream.ids)
+    id = static_cast<int32_t>(random() % static_cast<uint64_t>(spec.vocabulary));
+  return stream;
+}
+
+forward::Stream verify_stream(const VerifyOptions& options, const model::Model& model) {
+  const auto& in = options.inputs;
+  if (in.files.empty() && in.prompts.empty() && in.tokens.empty() && in.images.empty() &&
+      in.pixels.empty()) {
+    return random_stream(model.spec(), in.seed);
+  }
+  const auto tokenizer = open_tokenizer(model);
+  InputOptions one = in;
+  one.max_seqs = 1;
+  const Inputs inputs = read_model_inputs(one, model, tokenizer.get());
+  return inputs.stream(inputs.sequences.front());
 }
 
 ordered_json compare(const forward::Taps& fast, const forward::Taps& reference,
@@ -114,30 +130,31 @@ void write_table(const ordered_json& document, std::ostream& out) {
 
 int verify(const VerifyOptions& options, Console& console) {
   const auto model = model::Model::open(options.model);
-  const std::vector<int32_t> ids = verify_ids(options, *model);
+  const forward::Stream stream = verify_stream(options, *model);
   forward::RunOptions run;
   run.threads = options.threads;
   run.bfloat16 = options.dtype == "bf16";
   forward::Recorder recorder;
   forward::Observer* observers[] = {&recorder};
-  const forward::Stream stream{ids};
   forward::Runner(*model, run).run({&stream, 1}, observers);
   const auto layers = static_cast<int>(model->spec().layers);
   forward::Taps fast = recorder.stream(0);
-  forward::Taps reference = forward::run_reference(*model, ids, at::kDouble);
-  forward::Taps single = forward::run_reference(*model, ids, at::kFloat);
+  forward::Taps reference = forward::run_reference(*model, stream, at::kDouble);
+  forward::Taps single = forward::run_reference(*model, stream, at::kFloat);
   for (int layer = 0; layer < layers; ++layer) {
     const std::string pattern = forward::tap_name(Tap::kPattern, layer),
                       name = fmt::format("blocks.{}.{}", layer, kAlphaName);
+    const forward::Documents documents(stream);
+    const forward::Visibility seen = forward::visibility_of(model->spec(), layer, documents);
     fast[name] = recorder.alpha(0, layer);
-    reference[name] = forward::alpha_of_pattern(reference.at(pattern));
-    single[name] = forward::alpha_of_pattern(single.at(pattern));
+    reference[name] = forward::alpha_of_pattern(reference.at(pattern), seen);
+    single[name] = forward::alpha_of_pattern(single.at(pattern), seen);
   }
   bool holds = true;
   ordered_json document;
   document["schema"] = "sinkscope.verify/1";
   document["model"] = model->path().string();
-  document["tokens"] = ids.size();
+  document["tokens"] = forward::tokens_of(model->spec(), stream);
   document["dtype"] = options.dtype;
   document["taps"] = compare(fast, reference, single, run.bfloat16, holds);
   document["holds"] = holds;

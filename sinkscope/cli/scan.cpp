@@ -52,6 +52,8 @@ void add_scan(CLI::App& app, Action& action) {
                   "bytes (k, m, g understood) above which a run is refused; 0: what is free")
       ->transform(CLI::AsSizeValue(false))
       ->capture_default_str();
+  command.add_flag("--allow-nonfinite", options->allow_nonfinite,
+                   "run although weights hold NaN or infinities");
   command.add_flag("--beyond-context", options->beyond_context,
                    "run sequences longer than the model was made for");
   command.add_option("-o,--output", options->output,

@@ -26,6 +26,16 @@ void add_input_flags(CLI::App& command, app::InputOptions& inputs) {
                   "BOS in front: auto (as the tokenizer says, never a second), always, never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();
+  command.add_option("--attention-mask", inputs.attention_mask,
+                     "JSON file shaped like that of --tokens: 0 where an id is padding");
+  command.add_flag("--document-mask", inputs.document_mask,
+                   "packed text: a BOS starts a document, no attention crosses it");
+  command.add_option("--images", inputs.images, "PNG and JPEG files, or folders of them")
+      ->allow_extra_args(true);
+  command
+      .add_option("--pixels", inputs.pixels,
+                  ".npy or .safetensors with normalised [N, 3, H, W], run as they are")
+      ->allow_extra_args(false);
   command
       .add_option("--seed", inputs.seed,
                   "chooses the sequences where there are more than --max-seqs")

@@ -113,7 +113,7 @@ TEST(Inputs, BosThatCannotBeIsRefused) {
   expect_error(ErrorKind::kUsage, {"--bos always", "no BOS"},
                [&] { read_inputs(options, &without_bos, 257); });
   options.seq_len = 1;
-  expect_usage({"--seq-len 1", "nothing but the BOS"}, options);
+  expect_usage({"--seq-len 1", "nothing but special tokens"}, options);
   options.bos = "sometimes";
   expect_usage({"--bos sometimes", "auto, always or never"}, options);
 }
