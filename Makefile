@@ -11,7 +11,7 @@ export JOBS
 
 SOURCES = git ls-files '*.h' '*.cpp' '*.cu' | xargs -r clang-format-14
 
-.PHONY: all setup build demo test asan bench format lint clean
+.PHONY: all setup build demo test asan fuzz bench format lint clean
 
 all: build
 
@@ -33,6 +33,11 @@ test: setup
 # The layers without LibTorch read every file, and build in a minute: they run under sanitizers.
 asan: setup
 	@bash tools/run_tests.sh asan base io text store report diagnostics
+
+# Each reader's fuzzer for SECONDS.
+fuzz: setup
+	@sh tools/setup.sh fuzz
+	@bash tools/fuzz.sh $(or $(SECONDS),60)
 
 bench: setup
 	@sh tools/setup.sh develop

@@ -3,6 +3,7 @@
 
 #include "sinkscope/base/error.h"
 #include "sinkscope/io/config_json.h"
+#include "sinkscope/model/weight_shapes.h"
 
 using namespace sinkscope;
 
@@ -33,10 +34,24 @@ void read_all(const io::Config& config) {
   }
 }
 
+// What a family makes of it: refused with an Error, or sizes that a file can be checked against.
+void read_as_model(const io::Config& config) {
+  const model::Family& family = model::find_family(config);
+  const model::ModelSpec spec = family.read_config(config);
+  if (spec.layers * std::max<int64_t>(spec.experts.count, 1) > 4096) return;  // true, but slow
+  for (const model::ExpectedTensor& tensor : model::expected_tensors(family, spec)) {
+    int64_t elements = 1;
+    for (const int64_t length : tensor.shape) {
+      if (length < 0 || __builtin_mul_overflow(elements, length, &elements)) __builtin_trap();
+    }
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try_to([&] { read_all(io::Config::parse(text, "config.json")); });
+  try_to([&] { read_as_model(io::Config::parse(text, "config.json")); });
   return 0;
 }

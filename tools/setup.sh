@@ -4,6 +4,7 @@
 #   tools/setup.sh build     what `make build` needs
 #   tools/setup.sh demo      the same, and what fetches and unpacks the demo's model
 #   tools/setup.sh test      the same, and what the checks of the report page need
+#   tools/setup.sh fuzz      the same, and clang with its fuzzer's run-time library
 #   tools/setup.sh develop   clang for formatting and fuzzing, Google Benchmark
 set -eu
 
@@ -18,8 +19,9 @@ case $what in
   build) ;;
   demo) packages="$packages python3-pip ca-certificates" ;;
   test) packages="$packages chromium fonts-dejavu-core python3-pip ca-certificates" ;;
+  fuzz) packages="$packages clang-14 libclang-rt-14-dev libomp-14-dev" ;;
   develop) packages="$packages clang-14 libclang-rt-14-dev clang-format-14 libbenchmark-dev" ;;
-  *) echo "setup: build, demo, test or develop, not '$what'" >&2; exit 2 ;;
+  *) echo "setup: build, demo, test, fuzz or develop, not '$what'" >&2; exit 2 ;;
 esac
 
 have() { command -v "$1" >/dev/null 2>&1; }
