@@ -92,6 +92,10 @@ Inputs read_files(const InputOptions& options, const model::Model& model) {
   inputs.kind = "images";
   std::vector<fs::path> files;
   for (const std::string& argument : options.images) {
+    std::error_code ignored;
+    if (!fs::exists(argument, ignored)) {
+      refuse("--images " + argument + ": no such file or folder", "give PNG or JPEG files");
+    }
     image::ImageFiles found = image::image_files(argument);
     files.insert(files.end(), found.files.begin(), found.files.end());
     inputs.skipped += std::ssize(found.skipped);
@@ -120,6 +124,10 @@ Inputs read_arrays(const InputOptions& options, const model::Model& model) {
   const auto all = std::make_shared<std::vector<image::Pixels>>();
   std::vector<std::pair<std::string, int64_t>> places;
   for (const std::string& file : options.pixels) {
+    std::error_code ignored;
+    if (!fs::exists(file, ignored)) {
+      refuse("--pixels " + file + ": no such file", "give a .npy or .safetensors file");
+    }
     int64_t place = 0;
     for (image::Pixels& pixels : image::read_pixels(file)) {
       places.emplace_back(file, place++);

@@ -30,9 +30,10 @@ std::vector<int64_t> reduced(std::vector<int64_t> shape, size_t dimensions) {
   return shape;
 }
 
-[[noreturn]] void refuse_missing(const io::TensorSource& source, const std::string& name) {
+[[noreturn]] void refuse_missing(const io::TensorSource& source, const std::string& name,
+                                 std::string_view why = {}) {
   throw Error(ErrorKind::kBadFile, "find the model's weights",
-              fmt::format("{}: tensor {} is missing", source.files().front().string(), name),
+              fmt::format("{}: tensor {} is missing{}", source.files().front().string(), name, why),
               "the file may be incomplete or of another model");
 }
 
@@ -125,8 +126,8 @@ void Weights::resolve(std::span<const WeightName* const> alternatives, int64_t l
   }
   if (!missing) return;
   const bool untied = missing->when == when::untied;
-  refuse_missing(*source_, expand_name(name_of(*missing), layer, 0) +
-                               (untied && !gguf_ ? " (config.json says untied)" : ""));
+  refuse_missing(*source_, expand_name(name_of(*missing), layer, 0),
+                 untied && !gguf_ ? " (config.json says untied)" : "");
 }
 
 /// A vector that the file holds as one tensor [K] per head.

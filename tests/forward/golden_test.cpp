@@ -73,13 +73,17 @@ TEST_P(OwnGolden, EveryTap) {
 }
 INSTANTIATE_TEST_SUITE_P(
     All, OwnGolden,
-    testing::Values("beit", "beit_class_token", "beit_shared_bias", "clip_text", "cohere",
-                    "cohere_qk_norm", "dinov3_vit_gated", "distilbert", "falcon_alibi",
-                    "falcon_new", "falcon_one_norm", "gpt_bigcode", "gpt_bigcode_multi_head",
-                    "gpt_neox_sequential", "llama_dynamic", "llama_linear", "llama_yarn",
-                    "mixtral_top1", "nemotron", "olmo", "olmo3", "opt_post_norm", "phi",
-                    "phi3_longrope", "phi_qk_layernorm", "qwen3_next_moe", "roberta", "stablelm",
-                    "stablelm_parallel", "starcoder2_no_bias", "vit_mae", "vit_timm"),
+    testing::Values("beit", "beit_class_token", "beit_shared_bias", "bert", "bloom", "clip_text",
+                    "clip_vision", "cohere", "cohere_qk_norm", "deit", "dinov2", "dinov2_swiglu",
+                    "dinov2_with_registers", "dinov3_vit_gated", "distilbert", "falcon_alibi",
+                    "falcon_new", "falcon_one_norm", "gemma", "gemma2", "gemma3_text", "gpt2",
+                    "gpt_bigcode", "gpt_bigcode_multi_head", "gpt_neox_sequential", "gpt_oss",
+                    "granite", "ijepa", "llama", "llama3_scaling", "llama_dynamic", "llama_linear",
+                    "llama_yarn", "mistral", "mixtral_top1", "nemotron", "olmo", "olmo2", "olmo3",
+                    "opt", "opt_post_norm", "phi", "phi3_longrope", "phi_qk_layernorm", "qwen2",
+                    "qwen3", "qwen3_moe", "qwen3_next_moe", "roberta", "siglip_vision", "smollm3",
+                    "stablelm", "stablelm_parallel", "starcoder2_no_bias", "vit", "vit_mae",
+                    "vit_timm"),
     case_name);
 
 struct FileGolden {

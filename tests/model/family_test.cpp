@@ -73,16 +73,17 @@ TEST(Family, TableHasNoNameTwice) {
   }
 }
 
-/// Rows of one name are alternatives; a name in a file belongs to one of ours only.
+/// Rows of one name are alternatives; under one condition a name in a file belongs to one of ours.
 TEST(Family, WeightTablesAreConsistent) {
   for (const Family* family : all_families()) {
     SCOPED_TRACE(family->name);
-    std::map<std::string_view, std::string_view> owners;
+    std::map<std::pair<std::string_view, Condition>, std::string_view> owners;
     for (const WeightName& row : family->weights) {
       const bool in_block = row.ours.starts_with("blocks.{}.");
       for (const std::string_view name : {row.safetensors, row.gguf}) {
         if (name.empty()) continue;
-        EXPECT_EQ(owners.emplace(name, row.ours).first->second, row.ours) << name;
+        EXPECT_EQ(owners.emplace(std::pair(name, row.when), row.ours).first->second, row.ours)
+            << name;
         EXPECT_EQ(name.find("{}") != std::string_view::npos, in_block) << name;
       }
       EXPECT_TRUE(row.gguf.empty() || row.gguf.starts_with("blk.{}.") == in_block) << row.gguf;

@@ -65,7 +65,7 @@ TEST(MalformedModel, GgufSizes) {
 TEST(MalformedModel, GgufFamilies) {
   expect_refused("gguf", {
                              {"arch-unknown.gguf",
-                              {"general.architecture is \"frobnicate\"", "gpt2, llama"},
+                              {"general.architecture is \"frobnicate\"", "gpt2, ", "llama, "},
                               ErrorKind::kUnsupported},
                              {"arch-missing.gguf", {"general.architecture"}},
                          });
@@ -149,7 +149,7 @@ TEST(MalformedModel, SafetensorsDirectories) {
           {"dir-config-vocab",
            {"tensor model.embed_tokens.weight: shape [20, 16], expected [21, 16]"}},
           {"dir-model-type",
-           {"model_type is \"frobnicate\"", "gpt2, llama"},
+           {"model_type is \"frobnicate\"", "gpt2, ", "llama, "},
            ErrorKind::kUnsupported},
       });
 }

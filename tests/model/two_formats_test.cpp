@@ -18,7 +18,10 @@ void expect_same_facts(const ModelSpec& a, const ModelSpec& b) {
   EXPECT_EQ(a.gated_mlp, b.gated_mlp);
   EXPECT_EQ(a.tied_head, b.tied_head);
   EXPECT_EQ(a.score_scale, b.score_scale);
-  EXPECT_EQ(a.ropes.front().inverse_frequency, b.ropes.front().inverse_frequency);
+  ASSERT_EQ(a.ropes.size(), b.ropes.size());
+  for (size_t r = 0; r < a.ropes.size(); ++r) {
+    EXPECT_EQ(a.ropes[r].inverse_frequency, b.ropes[r].inverse_frequency);
+  }
   EXPECT_NEAR(a.norm_epsilon / b.norm_epsilon, 1, 1e-6);  // GGUF keeps it as a float
 }
 
