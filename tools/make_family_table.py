@@ -57,6 +57,7 @@ def page(report):
              "## What is read", "",
              "| family (`model_type`) | GGUF architecture | what it is |", "|---|---|---|"]
     for name, architecture, comment in family_rows():
+        comment = comment.replace("|", "\\|")
         lines.append(f"| {name} | {architecture or '-'} | {comment} |")
     lines += ["", "## How far from the reference implementation", "",
               "The fast float32 path against golden tensors of transformers, the largest difference over all taps of a case",

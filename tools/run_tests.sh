@@ -35,5 +35,8 @@ export OMP_WAIT_POLICY=passive
 status=0
 GTEST_OUTPUT="xml:$results/" ctest --test-dir "build/$preset" --output-on-failure --no-tests=error \
   -j "${JOBS:-$(sh tools/jobs.sh)}" --output-junit "$results/ctest.xml" "${select[@]}" || status=$?
+if [ -e "$results/test_forward.xml" ]; then
+  python3 tools/make_family_table.py "$results/test_forward.xml" --check || status=$?
+fi
 python3 tools/summarise_tests.py "$results" || status=$?
 exit "$status"

@@ -110,11 +110,23 @@ ordered_json model_json(const Opened& opened) {
   const model::ModelSpec& spec = opened.model->spec();
   model["layers"] = spec.layers, model["heads"] = spec.heads, model["kv_heads"] = spec.kv_heads;
   model["head_dim"] = spec.head_width, model["d_model"] = spec.width, model["mlp"] = spec.mlp_width;
-  model["vocab"] = spec.vocabulary, model["context"] = spec.context;
+  if (spec.is_vision()) {
+    model["image"] = {spec.vision.image_height, spec.vision.image_width};
+    model["patch"] = spec.vision.patch, model["prefix_tokens"] = spec.vision.prefix();
+  } else {
+    model["vocab"] = spec.vocabulary, model["context"] = spec.context;
+  }
   model["parameters"] = opened.model->weights().parameters();
   model["tied_head"] = spec.tied_head;
   model["weights"] = opened.model->weight_types();
   return model;
+}
+
+/// Of the memory plan: what was asked for, or the tokens of an image of the model's own size.
+int64_t sequence_length(const model::ModelSpec& spec, int64_t seq_len) {
+  if (!spec.is_vision()) return seq_len;
+  const model::Vision& v = spec.vision;
+  return v.prefix() + (v.image_height / v.patch) * (v.image_width / v.patch);
 }
 
 ordered_json tokenizer_json(const Opened& opened) {
@@ -130,6 +142,7 @@ ordered_json tokenizer_json(const Opened& opened) {
   json["vocabulary"] = tokenizer->vocabulary_size();
   json["bos_id"] = tokenizer->bos_id() ? ordered_json(*tokenizer->bos_id()) : ordered_json();
   json["adds_bos"] = tokenizer->adds_bos();
+  json["closing_ids"] = tokenizer->closing_ids();
   return json;
 }
 
@@ -192,10 +205,11 @@ int inspect(const InspectOptions& options, Console& console) {
   document["memory"] = nullptr;
   if (opened.model) {
     const forward::Runner runner(*opened.model, {});
-    const std::vector<int64_t> lengths(static_cast<size_t>(options.max_seqs), options.seq_len);
+    const int64_t length = sequence_length(opened.model->spec(), options.seq_len);
+    const std::vector<int64_t> lengths(static_cast<size_t>(options.max_seqs), length);
     document["memory"] = {{"planned_bytes", runner.planned_bytes(lengths)},
                           {"sequences", options.max_seqs},
-                          {"seq_len", options.seq_len}};
+                          {"seq_len", length}};
   }
   document["tensors"] = tensors_json(*opened.source);
   document["notes"] = opened.model ? opened.model->notes() : opened.source->notes();

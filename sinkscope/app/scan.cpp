@@ -167,23 +167,24 @@ void Scan::plan() {
 void Scan::announce() const {
   if (console_.verbosity < 0) return;
   std::ostream& err = console_.err;
-  const auto& first = inputs_.sequences.front().ids;
-  std::vector<std::string> shown;
-  for (size_t i = 0; i < std::min<size_t>(first.size(), 6); ++i) {
-    shown.push_back(tokenizer_
-                        ? fmt::format("{} {}", first[i], text::token_label(*tokenizer_, first[i]))
-                        : std::to_string(first[i]));
+  const bool images = model_->spec().is_vision();
+  const store::SequenceInfo& first = inputs_.sequences.front();
+  std::vector<std::string> shown = inputs_.labels(first);
+  shown.resize(std::min<size_t>(shown.size(), 6));
+  for (size_t i = 0; tokenizer_ && !images && i < shown.size(); ++i) {
+    shown[i] = fmt::format("{} {}", first.ids[i], shown[i]);
   }
   err << fmt::format("model    {}  {}\n", model_->path().string(), model_->spec().text());
-  err << fmt::format("inputs   {} of {} sequences, {} tokens in all, longest {}; --bos {}\n",
-                     inputs_.sequences.size(), inputs_.available, report::count_text([&] {
+  err << fmt::format("inputs   {} of {} {}, {} tokens in all, longest {}{}\n",
+                     inputs_.sequences.size(), inputs_.available, images ? "images" : "sequences",
+                     report::count_text([&] {
                        int64_t sum = 0;
                        for (const auto& s : inputs_.sequences) sum += s.tokens();
                        return sum;
                      }()),
-                     longest(inputs_.sequences), options_.inputs.bos);
+                     longest(inputs_.sequences), images ? "" : "; --bos " + options_.inputs.bos);
   err << fmt::format("first    {}{}\n", fmt::join(shown, " | "),
-                     first.size() > shown.size() ? " ..." : "");
+                     first.tokens() > std::ssize(shown) ? " ..." : "");
   err << fmt::format("memory   {} planned, {} free; {} reading(s) of the weights\n",
                      bytes_text(planned_bytes_), bytes_text(available_memory()), batches_.size());
   for (const std::string& warning : inputs_.warnings) err << "warning  " << warning << "\n";

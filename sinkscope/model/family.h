@@ -76,6 +76,8 @@ enum class Layout {
   kInterleavedColumns,  ///< safetensors: [in, out], even columns gate, odd columns up (gpt_oss)
   kInterleavedVector,   ///< the same of a bias
   kTransposedExperts,   ///< safetensors: [E, in, out]
+  kMxfp4,               ///< safetensors: "_blocks" [E, out, in / 32, 16] beside "_scales"
+  kMxfp4Interleaved,    ///< the same, even rows gate, odd rows up
 };
 
 /// One row of a family's weight table. "{}" stands for the block, "{e}" for the expert; an expert's

@@ -22,6 +22,14 @@ bool per_expert(const WeightName& row) {
   return row.ours.find(".experts.") != std::string_view::npos;
 }
 
+bool is_packed(Layout layout) {
+  return layout == Layout::kMxfp4 || layout == Layout::kMxfp4Interleaved;
+}
+
+std::string scales_name(std::string_view blocks_name) {
+  return std::string(blocks_name.substr(0, blocks_name.rfind('_'))) + "_scales";
+}
+
 int64_t length(const ModelSpec& spec, Dim dim) {
   const Vision& vision = spec.vision;
   const int64_t grid_height = vision.patch > 0 ? vision.image_height / vision.patch : 0,
@@ -66,6 +74,7 @@ std::vector<int64_t> stored_shape(const ModelSpec& spec, const WeightName& row, 
                           row.layout == Layout::kInterleavedColumns ||
                           row.layout == Layout::kTransposedExperts;
   if (!gguf && transposed && shape.size() == 2) std::swap(shape[0], shape[1]);
+  if (!gguf && is_packed(row.layout)) shape.back() /= 2;
   if (stacked_experts) shape.insert(shape.begin(), spec.experts.count);
   return shape;
 }

@@ -19,6 +19,11 @@ bool per_expert(const WeightName& row);
 
 int64_t length(const ModelSpec& spec, Dim dim);
 
+/// Whether two values share a byte.
+bool is_packed(Layout layout);
+/// Of packed blocks: the tensor beside them that holds their scales.
+std::string scales_name(std::string_view blocks_name);
+
 /// The shape that a file of this format has, row-major. `stacked_experts`: one tensor for all.
 std::vector<int64_t> stored_shape(const ModelSpec& spec, const WeightName& row, bool gguf,
                                   bool stacked_experts);

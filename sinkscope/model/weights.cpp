@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "sinkscope/base/error.h"
+#include "sinkscope/io/mxfp4.h"
 #include "sinkscope/model/weight_shapes.h"
 
 namespace sinkscope::model {
@@ -119,15 +120,34 @@ void Weights::read_rows(const Entry& entry, int64_t base, at::Tensor destination
   });
 }
 
+/// One expert of packed blocks, float32 [rows, 2 x columns].
+at::Tensor Weights::read_packed(const Entry& entry) const {
+  at::Tensor out = at::empty({entry.rows, 2 * entry.columns}, at::kFloat);
+  const io::TensorInfo& scales = *source_->find(scales_name(entry.tensor->name));
+  const int64_t bytes = entry.rows * entry.columns, block = io::kMxfp4Block / 2;
+  const std::span<float> values(out.data_ptr<float>(), static_cast<size_t>(2 * bytes));
+  io::dequantise_mxfp4_pairs(
+      source_->bytes(*entry.tensor)
+          .subspan(static_cast<size_t>(entry.first), static_cast<size_t>(bytes)),
+      source_->bytes(scales).subspan(static_cast<size_t>(entry.first / block),
+                                     static_cast<size_t>(bytes / block)),
+      values);
+  check(*entry.tensor, entry.first, values);
+  return out;
+}
+
 void Weights::read_matrix(const Entry& entry, int64_t base, at::Tensor destination) const {
   const Layout layout = layout_of(entry);
   if (layout == Layout::kTransposed || layout == Layout::kTransposedExperts) {
     destination.narrow(0, base, entry.columns).copy_(read_plain(entry).t());
-  } else if (layout == Layout::kInterleavedColumns) {
-    const at::Tensor stored = read_plain(entry).t();
-    const int64_t half = entry.columns / 2;
-    destination.narrow(0, base, half).copy_(stored.slice(0, 0, entry.columns, 2));
-    destination.narrow(0, base + half, half).copy_(stored.slice(0, 1, entry.columns, 2));
+  } else if (layout == Layout::kMxfp4) {
+    destination.narrow(0, base, entry.rows).copy_(read_packed(entry));
+  } else if (layout == Layout::kInterleavedColumns || layout == Layout::kMxfp4Interleaved) {
+    const at::Tensor stored =
+        layout == Layout::kMxfp4Interleaved ? read_packed(entry) : read_plain(entry).t();
+    const int64_t rows = stored.size(0), half = rows / 2;
+    destination.narrow(0, base, half).copy_(stored.slice(0, 0, rows, 2));
+    destination.narrow(0, base + half, half).copy_(stored.slice(0, 1, rows, 2));
   } else {
     read_rows(entry, base, destination);
   }

@@ -98,6 +98,7 @@ class Weights {
   const io::TensorInfo* find_in_file(const WeightName& row, int64_t layer, int64_t index,
                                      std::string& name) const;
   void add_pieces(const WeightName& row, int64_t layer);
+  void check_packed(const io::TensorInfo& blocks, const std::vector<int64_t>& expected) const;
   void add(const WeightName& row, int64_t layer, int64_t expert, const io::TensorInfo& tensor,
            const std::string& name);
   std::string_view name_of(const WeightName& row) const {
@@ -108,6 +109,7 @@ class Weights {
   void read_rows(const Entry& entry, int64_t base, at::Tensor destination) const;
   at::Tensor read_plain(const Entry& entry) const;
   void read_matrix(const Entry& entry, int64_t base, at::Tensor destination) const;
+  at::Tensor read_packed(const Entry& entry) const;
   void read_vector(const Entry& entry, int64_t base, at::Tensor destination) const;
   void load_linear(std::span<const Part> parts, int64_t rows, int64_t layer, at::ScalarType type,
                    Linear& into, int64_t expert = -1) const;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "sinkscope/base/error.h"
+#include "sinkscope/io/mxfp4.h"
 #include "sinkscope/model/weight_shapes.h"
 #include "sinkscope/model/weights.h"
 
@@ -147,6 +148,26 @@ void Weights::add_pieces(const WeightName& row, int64_t layer) {
   entries_[key(row.ours, layer, -1)] = entry;
 }
 
+/// Both tensors of a packed weight are bytes, and there is a scale for every block of 32.
+void Weights::check_packed(const io::TensorInfo& blocks,
+                           const std::vector<int64_t>& expected) const {
+  const std::string name = scales_name(blocks.name);
+  const io::TensorInfo* scales = source_->find(name);
+  if (!scales) refuse_missing(*source_, name);
+  std::vector<int64_t> of_scales = expected;
+  of_scales.back() /= io::kMxfp4Block / 2;
+  if (scales->shape != of_scales || expected.back() % (io::kMxfp4Block / 2) != 0) {
+    refuse_shape(*source_, name, scales->shape, of_scales, gguf_);
+  }
+  for (const io::TensorInfo* tensor : {&blocks, scales}) {
+    if (tensor->dtype == io::DType::kU8) continue;
+    throw Error(ErrorKind::kBadFile, "find the model's weights",
+                fmt::format("{}: tensor {} is {}, expected U8", source_->files().front().string(),
+                            tensor->name, io::dtype_name(tensor->dtype)),
+                "the file is no MXFP4 model");
+  }
+}
+
 void Weights::add(const WeightName& row, int64_t layer, int64_t expert,
                   const io::TensorInfo& tensor, const std::string& name) {
   const bool stacked = expert >= 0 && name_of(row).find("{e}") == std::string_view::npos;
@@ -156,9 +177,10 @@ void Weights::add(const WeightName& row, int64_t layer, int64_t expert,
   if (reduced(tensor.shape, expected.size()) != expected && tensor.shape != wanted) {
     refuse_shape(*source_, name, tensor.shape, expected, gguf_);
   }
+  if (!gguf_ && is_packed(row.layout)) check_packed(tensor, expected);
   const int64_t columns = row.columns == Dim::kNone ? 1 : expected.back();
   const int64_t elements = tensor.elements() / (stacked ? spec_.experts.count : 1);
-  parameters_ += elements;
+  parameters_ += elements * (!gguf_ && is_packed(row.layout) ? 2 : 1);
   entries_[key(row.ours, layer, expert)] = {&tensor, &row, stacked ? expert * elements : 0,
                                             elements / std::max<int64_t>(columns, 1), columns};
 }

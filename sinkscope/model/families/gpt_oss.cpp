@@ -1,6 +1,6 @@
 // gpt-oss: a learned sink logit per head, windows in every second block, biases on every
-// projection, experts with a clamped SwiGLU whose gate and up columns alternate in safetensors. The
-// packed MXFP4 form of the published safetensors is refused; as GGUF it is read.
+// projection, experts with a clamped SwiGLU whose gate and up columns alternate in safetensors; the
+// published ones hold the experts packed as MXFP4.
 
 #include <fmt/format.h>
 
@@ -34,12 +34,6 @@ void check_constant(const io::Config& config, std::string_view key, double expec
 void check_form(const io::Config& config) {
   check_constant(config, "swiglu_alpha", 1.702);
   check_constant(config, "swiglu_limit", 7);
-  const std::optional<io::Config> packed = config.child("quantization_config");
-  if (packed && packed->text({"quant_method"}, "") == "mxfp4") {
-    throw Error(ErrorKind::kUnsupported, kOperation,
-                packed->where() + ": quant_method is \"mxfp4\"",
-                "use the GGUF file of the model, or a copy in bfloat16");
-  }
 }
 
 io::Config with_own_defaults(const io::Config& given) {
@@ -72,19 +66,21 @@ ModelSpec read_gguf(const io::GgufFile& file) {
 }
 
 // clang-format off
-constexpr std::array<WeightName, 13> kOthers = {{
+constexpr std::array<WeightName, 15> kOthers = {{
     pick(names::kPreNorms, "blocks.{}.norm1"),
     {"blocks.{}.norm2", "model.layers.{}.post_attention_layernorm.weight", "blk.{}.post_attention_norm.weight", Dim::kWidth},
     {"blocks.{}.sinks", "model.layers.{}.self_attn.sinks", "blk.{}.attn_sinks.weight", Dim::kHeads},
     {"blocks.{}.router", "model.layers.{}.mlp.router.weight", "blk.{}.ffn_gate_inp.weight", Dim::kExperts, Dim::kWidth},
     {"blocks.{}.router.bias", "model.layers.{}.mlp.router.bias", "blk.{}.ffn_gate_inp.bias", Dim::kExperts},
     {"blocks.{}.experts.gate_up", "model.layers.{}.mlp.experts.gate_up_proj", "", Dim::kExpertGateUp, Dim::kWidth, when::always, Layout::kInterleavedColumns},
+    {"blocks.{}.experts.gate_up", "model.layers.{}.mlp.experts.gate_up_proj_blocks", "", Dim::kExpertGateUp, Dim::kWidth, when::always, Layout::kMxfp4Interleaved},
     {"blocks.{}.experts.gate_up.bias", "model.layers.{}.mlp.experts.gate_up_proj_bias", "", Dim::kExpertGateUp, Dim::kNone, when::always, Layout::kInterleavedVector},
     {"blocks.{}.experts.gate", "", "blk.{}.ffn_gate_exps.weight", Dim::kExpertMlp, Dim::kWidth},
     {"blocks.{}.experts.gate.bias", "", "blk.{}.ffn_gate_exps.bias", Dim::kExpertMlp},
     {"blocks.{}.experts.up", "", "blk.{}.ffn_up_exps.weight", Dim::kExpertMlp, Dim::kWidth},
     {"blocks.{}.experts.up.bias", "", "blk.{}.ffn_up_exps.bias", Dim::kExpertMlp},
     {"blocks.{}.experts.down", "model.layers.{}.mlp.experts.down_proj", "blk.{}.ffn_down_exps.weight", Dim::kWidth, Dim::kExpertMlp, when::always, Layout::kTransposedExperts},
+    {"blocks.{}.experts.down", "model.layers.{}.mlp.experts.down_proj_blocks", "", Dim::kWidth, Dim::kExpertMlp, when::always, Layout::kMxfp4},
     {"blocks.{}.experts.down.bias", "model.layers.{}.mlp.experts.down_proj_bias", "blk.{}.ffn_down_exps.bias", Dim::kWidth},
 }};
 // clang-format on
