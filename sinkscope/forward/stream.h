@@ -14,12 +14,12 @@ namespace sinkscope::forward {
 /// away before a stream is made: what a mask hides is not in it. Streams of a pass need not be
 /// equally long.
 struct Stream {
-  std::vector<int32_t> ids;
-  std::vector<int32_t> token_types;  ///< [T] for encoders that have types; empty: all 0
+  std::vector<int32_t> ids = {};
+  std::vector<int32_t> token_types = {};  ///< [T] for encoders that have types; empty: all 0
   /// First positions of packed documents, ascending, the first 0; empty: one document. No attention
   /// crosses a document's start, and positions count from it.
-  std::vector<int64_t> documents;
-  at::Tensor pixels;  ///< float32 [channels, height, width], normalised; defined: an image
+  std::vector<int64_t> documents = {};
+  at::Tensor pixels = {};  ///< float32 [channels, height, width], normalised; defined: an image
 };
 
 /// Rows and columns of patches; a remainder smaller than a patch is dropped.

@@ -62,6 +62,7 @@ void Pass::read_tokens(const model::NormWeights& norm) {
 }
 
 void Pass::read_pooled(const model::NormWeights& norm) {
+  if (spec_.pooler == Pooler::kNone && !model_.weights().has("classifier")) return;
   if (!wanted(Tap::kPooled, 0) && !wanted(Tap::kLogits, 0)) return;
   const Readouts readouts(model_, at::kFloat);
   for (const Segment& s : whole_) {

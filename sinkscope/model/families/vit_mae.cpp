@@ -11,7 +11,7 @@ namespace {
 ModelSpec read_config(const io::Config& config) {
   ModelSpec spec = read_vit_config(config);
   spec.pooler = Pooler::kNone;
-  spec.notes.push_back("all patches are visible: mask_ratio is a matter of training only");
+  spec.notes.emplace_back("all patches are visible: mask_ratio is a matter of training only");
   return spec;
 }
 
