@@ -1,6 +1,7 @@
 #include "tests/forward/golden_case.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "sinkscope/forward/recorder.h"
@@ -100,7 +101,7 @@ class Comparison {
   }
 
   void layer(int l, const at::Tensor& alpha, GoldenDifference& worst) const {
-    const std::string suffix = "." + std::to_string(l);
+    const std::string suffix = fmt::format(".{}", l);
     for (const GoldenName& row : kLayerNames) {
       const std::string name = row.name + suffix;
       if (!golden_.has(name)) continue;  // the GGUF goldens hold attention and logits only
