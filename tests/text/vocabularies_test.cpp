@@ -181,7 +181,8 @@ TEST(Strings, TiktokenRanks) {
   expect_strings(*o200k, Strings(folder, "o200k_base"));
   // llama.cpp's pattern lacks the marks; tiktoken is right.
   const json texts = read_json(folder / "strings.json");
-  for (const json& entry : read_json(folder / "disagree.json").at("o200k_base")) {
+  const json disagree = read_json(folder / "disagree.json");
+  for (const json& entry : disagree.at("o200k_base")) {
     const auto text = texts[entry["string"].get<size_t>()].get<std::string>();
     EXPECT_EQ(o200k->encode(text, false), entry["hf"].get<Ids>()) << text;
   }
