@@ -196,7 +196,8 @@ TEST(Strings, BertTokenizerJson) {
   EXPECT_EQ(tokenizer->closing_ids(), (Ids{102}));
   expect_strings(*tokenizer, Strings(file.parent_path(), "bert-bge"));
   const json texts = read_json(file.parent_path() / "strings.json");
-  for (const json& entry : read_json(file.parent_path() / "disagree.json").at("bert-bge")) {
+  const json disagree = read_json(file.parent_path() / "disagree.json");
+  for (const json& entry : disagree.at("bert-bge")) {
     const auto text = texts[entry["string"].get<size_t>()].get<std::string>();
     EXPECT_EQ(tokenizer->encode(text, false), entry["hf"].get<Ids>()) << text;
   }
