@@ -184,7 +184,7 @@ TEST(Strings, TiktokenRanks) {
   const json disagree = read_json(folder / "disagree.json");
   for (const json& entry : disagree.at("o200k_base")) {
     const auto text = texts[entry["string"].get<size_t>()].get<std::string>();
-    EXPECT_EQ(o200k->encode(text, false), entry["hf"].get<Ids>()) << text;
+    EXPECT_EQ(o200k->encode(text, false), entry["tiktoken"].get<Ids>()) << text;
   }
 }
 
