@@ -215,6 +215,17 @@ Experts read_experts(const io::GgufFile& file) {
                  prefix + "expert_used_count", width);
 }
 
+void read_biases(const io::Config& config, ModelSpec& spec) {
+  spec.attention_bias = spec.output_bias = config.flag({"attention_bias"}, false);
+  spec.mlp_bias = config.flag({"mlp_bias"}, false);
+}
+
+void read_biases(const io::GgufFile& file, ModelSpec& spec) {
+  spec.attention_bias = file.find("blk.0.attn_q.bias") != nullptr;
+  spec.output_bias = file.find("blk.0.attn_output.bias") != nullptr;
+  spec.mlp_bias = file.find("blk.0.ffn_down.bias") != nullptr;
+}
+
 void read_sparse_blocks(const io::Config& config, ModelSpec& spec) {
   const int64_t step =
       check_size(config.integer({"decoder_sparse_step"}, 1), config.where(), "decoder_sparse_step");

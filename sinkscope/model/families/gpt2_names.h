@@ -1,8 +1,39 @@
 #pragma once
 
-// Weight names that gpt2 and gpt_bigcode share.
+// What gpt2 and gpt_bigcode share: facts, configuration keys, weight names.
 
 #include "sinkscope/model/family.h"
+
+namespace sinkscope::model::gpt2 {
+
+inline ModelSpec complete(ModelSpec spec) {
+  spec.norm = Norm::kLayer;
+  spec.positions = Positions::kLearned;
+  spec.gated_mlp = false;
+  spec.attention_bias = spec.output_bias = spec.mlp_bias = true;  // no config key says so
+  return spec;
+}
+
+inline ModelSpec read_config(const io::Config& config, std::string_view activation) {
+  ModelSpec spec = complete(read_decoder_config(config));
+  spec.activation = read_activation(config, {"activation_function"}, activation);
+  if (!config.flag({"scale_attn_weights"}, true)) spec.score_scale = 1;
+  if (spec.mlp_width == 0) spec.mlp_width = 4 * spec.width;
+  spec.norm_epsilon = config.number({"layer_norm_epsilon"}, 1e-5);
+  spec.tied_head = config.flag({"tie_word_embeddings"}, true);
+  return spec;
+}
+
+inline ModelSpec read_gguf(const io::GgufFile& file) {
+  ModelSpec spec = complete(read_decoder_gguf(file));
+  spec.activation = Activation::kGeluTanh;
+  spec.norm_epsilon =
+      file.number(file.text("general.architecture") + ".attention.layer_norm_epsilon");
+  spec.tied_head = file.find("output.weight") == nullptr;
+  return spec;
+}
+
+}  // namespace sinkscope::model::gpt2
 
 namespace sinkscope::model::names {
 

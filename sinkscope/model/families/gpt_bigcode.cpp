@@ -7,30 +7,9 @@
 namespace sinkscope::model {
 namespace {
 
-ModelSpec complete(ModelSpec spec) {
-  spec.norm = Norm::kLayer;
-  spec.positions = Positions::kLearned;
-  spec.gated_mlp = false;
-  spec.attention_bias = spec.output_bias = spec.mlp_bias = true;  // no config key says so
-  return spec;
-}
-
 ModelSpec read_config(const io::Config& config) {
-  ModelSpec spec = complete(read_decoder_config(config));
+  ModelSpec spec = gpt2::read_config(config, "gelu_pytorch_tanh");
   spec.kv_heads = config.flag({"multi_query"}, true) ? 1 : spec.heads;
-  spec.activation = read_activation(config, {"activation_function"}, "gelu_pytorch_tanh");
-  if (!config.flag({"scale_attn_weights"}, true)) spec.score_scale = 1;
-  if (spec.mlp_width == 0) spec.mlp_width = 4 * spec.width;
-  spec.norm_epsilon = config.number({"layer_norm_epsilon"}, 1e-5);
-  spec.tied_head = config.flag({"tie_word_embeddings"}, true);
-  return spec;
-}
-
-ModelSpec read_gguf(const io::GgufFile& file) {
-  ModelSpec spec = complete(read_decoder_gguf(file));
-  spec.activation = Activation::kGeluTanh;
-  spec.norm_epsilon = file.number("starcoder.attention.layer_norm_epsilon");
-  spec.tied_head = file.find("output.weight") == nullptr;
   return spec;
 }
 
@@ -39,8 +18,8 @@ constexpr auto kWeights =
 
 }  // namespace
 
-const Family kGptBigcode{
-    "gpt_bigcode",          "starcoder", read_config, read_gguf, kWeights, "transformer.",
-    "GPTBigCodeForCausalLM"};
+const Family kGptBigcode{"gpt_bigcode",          "starcoder", read_config,
+                         gpt2::read_gguf,        kWeights,    "transformer.",
+                         "GPTBigCodeForCausalLM"};
 
 }  // namespace sinkscope::model

@@ -10,8 +10,7 @@ namespace {
 
 ModelSpec read_config(const io::Config& config) {
   ModelSpec spec = read_llama_config(config);
-  spec.attention_bias = spec.output_bias = config.flag({"attention_bias"}, false);
-  spec.mlp_bias = config.flag({"mlp_bias"}, false);
+  read_biases(config, spec);
   spec.embed_scale = read_positive(config, "embedding_multiplier", 1);
   spec.score_scale = read_positive(config, "attention_multiplier", 1);
   spec.residual_scale = read_positive(config, "residual_multiplier", 1);
@@ -21,9 +20,7 @@ ModelSpec read_config(const io::Config& config) {
 
 ModelSpec read_gguf(const io::GgufFile& file) {
   ModelSpec spec = read_llama_gguf(file);
-  spec.attention_bias = file.find("blk.0.attn_q.bias") != nullptr;
-  spec.output_bias = file.find("blk.0.attn_output.bias") != nullptr;
-  spec.mlp_bias = file.find("blk.0.ffn_down.bias") != nullptr;
+  read_biases(file, spec);
   const auto factor = [&](const std::string& key, double fallback) {
     const double value = file.number(key, 0);
     if (value == 0) return fallback;  // also what the files' own engine takes 0 for

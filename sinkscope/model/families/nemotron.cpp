@@ -3,6 +3,7 @@
 
 #include "sinkscope/model/families/families.h"
 #include "sinkscope/model/families/shared_names.h"
+#include "sinkscope/model/sizes.h"
 
 namespace sinkscope::model {
 namespace {
@@ -18,8 +19,7 @@ ModelSpec read_config(const io::Config& given) {
   ModelSpec spec = complete(read_llama_config(config));
   spec.norm_epsilon = config.number({"norm_eps"}, 1e-5);
   spec.activation = read_activation(config, {"hidden_act"}, "relu2");
-  spec.attention_bias = spec.output_bias = config.flag({"attention_bias"}, false);
-  spec.mlp_bias = config.flag({"mlp_bias"}, false);
+  read_biases(config, spec);
   return spec;
 }
 

@@ -37,8 +37,7 @@ ModelSpec read_config(const io::Config& given) {
   if (!config.has("layer_types")) {
     for (BlockFacts& block : spec.blocks) block.window = block.rope < 0 ? block.window : 0;
   }
-  spec.attention_bias = spec.output_bias = config.flag({"attention_bias"}, false);
-  spec.mlp_bias = config.flag({"mlp_bias"}, false);
+  read_biases(config, spec);
   return spec;
 }
 
@@ -46,9 +45,7 @@ ModelSpec read_gguf(const io::GgufFile& file) {
   ModelSpec spec = read_llama_gguf(file);
   // The file does not say; its own engine always takes every fourth.
   for (size_t i = 3; i < spec.blocks.size(); i += 4) spec.blocks[i].rope = -1;
-  spec.attention_bias = file.find("blk.0.attn_q.bias") != nullptr;
-  spec.output_bias = file.find("blk.0.attn_output.bias") != nullptr;
-  spec.mlp_bias = file.find("blk.0.ffn_down.bias") != nullptr;
+  read_biases(file, spec);
   return spec;
 }
 

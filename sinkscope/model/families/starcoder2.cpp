@@ -4,6 +4,7 @@
 #include "sinkscope/model/families/encoder_config.h"
 #include "sinkscope/model/families/families.h"
 #include "sinkscope/model/families/shared_names.h"
+#include "sinkscope/model/sizes.h"
 
 namespace sinkscope::model {
 namespace {
@@ -34,9 +35,7 @@ ModelSpec read_gguf(const io::GgufFile& file) {
   read_windows(file, spec, [](int64_t) { return true; });
   spec.activation = Activation::kGeluTanh;
   spec.norm_epsilon = file.number("starcoder2.attention.layer_norm_epsilon");
-  spec.attention_bias = file.find("blk.0.attn_q.bias") != nullptr;
-  spec.output_bias = file.find("blk.0.attn_output.bias") != nullptr;
-  spec.mlp_bias = file.find("blk.0.ffn_down.bias") != nullptr;
+  read_biases(file, spec);
   spec.tied_head = file.find("output.weight") == nullptr;
   return spec;
 }
