@@ -19,7 +19,7 @@ LAYERS = {
     "image": ["base", "io"],
     "model": ["base", "io"],
     "forward": ["base", "model"],
-    "stats": ["base", "forward/observer.h", "forward/tap.h", "forward/attention_sums.h"],
+    "stats": ["base", "theory", "forward/observer.h", "forward/tap.h", "forward/attention_sums.h"],
     "diagnostics": ["base", "model", "stats", "theory"],
     "store": ["base", "stats", "diagnostics"],
     "report": ["base", "store"],
@@ -28,7 +28,7 @@ LAYERS = {
             "report", "train"],
     "cli": ["base", "app"],
 }
-TORCH_FREE = {"base", "io", "text", "image", "diagnostics", "store", "report", "cli"}
+TORCH_FREE = {"base", "io", "theory", "text", "image", "diagnostics", "store", "report", "cli"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 TORCH_HEADER = re.compile(r"^(ATen|torch|c10)/")

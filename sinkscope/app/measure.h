@@ -7,12 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "sinkscope/diagnostics/diagnostic.h"
-#include "sinkscope/forward/observer.h"
-#include "sinkscope/model/model_spec.h"
-#include "sinkscope/stats/hidden_state.h"
-#include "sinkscope/stats/next_token_loss.h"
-#include "sinkscope/store/store.h"
+#include "sinkscope/app/measurements/measurement.h"
+#include "sinkscope/stats/head_attention.h"
 
 namespace sinkscope::app {
 
@@ -21,6 +17,7 @@ struct MeasureOptions {
   diagnostics::Thresholds thresholds;
   std::set<int> layers;                                ///< layers to measure
   std::optional<std::set<std::pair<int, int>>> heads;  ///< (layer, head); none: all
+  uint64_t seed = 0;
 };
 
 /// Joins forward, stats and diagnostics: listens to a pass over a batch of streams and leaves one
@@ -43,20 +40,18 @@ class Measure : public forward::Observer {
   const std::vector<store::Curve>& curves() const { return curves_; }
 
  private:
-  struct Layer;  // what is measured of one layer for all streams
+  using Attention = std::vector<std::vector<stats::HeadAttention>>;  // [stream][head]
   bool head_chosen(int layer, int head) const;
-  void judge(const Layer& layer, const forward::LayerState& state, int64_t stream);
-  void add_curves(const Layer& layer, int index);
+  Attention attention_of(const forward::LayerState& state) const;
+  void judge(const Attention& attention, const forward::LayerState& state, int64_t stream);
+  void add_curves(const Attention& attention, int layer);
 
   const model::ModelSpec& spec_;
   const MeasureOptions& options_;
   std::span<const store::SequenceInfo* const> sequences_;
   std::vector<diagnostics::Record> records_;
   std::vector<store::Curve> curves_;
-  std::vector<stats::ResidualValues> embedding_;        // by stream
-  std::vector<stats::Similarity> similarity_;           // by stream, of the layer in progress
-  std::vector<stats::NextTokenLoss> loss_;              // by stream
-  std::vector<double> attn_out_first_, mlp_out_first_;  // by stream, of the layer in progress
+  std::vector<std::unique_ptr<Measurement>> measurements_;
 };
 
 }  // namespace sinkscope::app

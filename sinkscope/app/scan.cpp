@@ -118,6 +118,7 @@ void Scan::open() {
   diagnostics::check_thresholds(options_.thresholds);
   measure_.diagnostics = diagnostics::select_diagnostics(options_.diagnostics);
   measure_.thresholds = options_.thresholds;
+  measure_.seed = options_.inputs.seed;
   model_ = model::Model::open(options_.model, {options_.allow_nonfinite});
   model_hash_ = std::async(std::launch::async,
                            [files = model_->source().files()] { return sha256_files(files); });

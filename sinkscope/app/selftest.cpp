@@ -75,13 +75,15 @@ store::RunResult measure_planted(const PlantedHead& head) {
   const std::vector<stats::ValueNorms> norms = stats::value_norms(run.values, gram);
   diagnostics::LayerInput input;
   input.tokens = head.tokens;
-  input.heads.push_back({&attention.value(), &norms[0],
-                         [&] {
-                           stats::UpdateMoments moments(run.context.size(1));
-                           moments.add(run.context);
-                           return moments.value(gram[0]);
-                         },
-                         diagnostics::kNoData});
+  stats::HeadValues values;
+  values.attention = &attention.value();
+  values.norms = &norms[0];
+  values.update = [&] {
+    stats::UpdateMoments moments(run.context.size(1));
+    moments.add(run.context);
+    return moments.value(gram[0]);
+  };
+  input.heads.push_back(values);
   diagnostics::Record record(1, 1);
   const auto store = store::Store::in_memory();
   store->set_identity(store::to_facts(store::RunIdentity{}));

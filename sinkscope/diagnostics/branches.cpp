@@ -14,6 +14,8 @@ constexpr MetricInfo kMetrics[] = {
 };
 // clang-format on
 
+constexpr Part kNeeds[] = {Part::kBranches};
+
 void measure(const LayerInput& input, const Thresholds&, Record& record) {
   create_metrics(kMetrics, input.layer, record);
   record.values(kMetrics[0], input.layer)[0] = input.attn_out_norm_first;
@@ -22,6 +24,6 @@ void measure(const LayerInput& input, const Thresholds&, Record& record) {
 
 }  // namespace
 
-Diagnostic branches_diagnostic() { return {"branches", true, kMetrics, measure, nullptr}; }
+Diagnostic branches_diagnostic() { return {"branches", true, kMetrics, kNeeds, measure, nullptr}; }
 
 }  // namespace sinkscope::diagnostics

@@ -71,14 +71,34 @@ class Record {
   std::map<std::string, std::vector<std::vector<double>>, std::less<>> values_;
 };
 
+/// What a diagnostic reads besides the attention of the heads. Only parts that a chosen diagnostic
+/// needs are measured; each is one file of app/measurements.
+enum class Part {
+  kValues,      ///< HeadValues::norms, update
+  kResidual,    ///< residual_in, residual_out
+  kSimilarity,  ///< normed_in
+  kBranches,    ///< attn_out_norm_first, mlp_out_norm_first
+  kLoss,        ///< SequenceInput::loss_sum, loss_tokens
+  kSpectrum,    ///< HeadValues::qk_spectrum
+  kGeometry,    ///< LayerInput::geometry, HeadValues::geometry
+  kSmoothing,   ///< HeadValues::smoothing
+  kRouting,     ///< HeadValues::routing
+  kWeightSize,  ///< HeadValues::weight_size
+  kCircuit,     ///< LayerInput::circuit
+  kRange,       ///< LayerInput::range
+};
+
 /// Everything measured at one layer of one sequence; parts that were not measured are null.
 struct LayerInput {
   int layer = 0;
   int64_t tokens = 0;
-  std::vector<stats::HeadValues> heads;                 ///< [H]
+  std::vector<stats::HeadValues> heads;                 ///< [H]; attention null: left out
   const stats::ResidualValues* residual_in = nullptr;   ///< before the block (layer 0: embedding)
   const stats::ResidualValues* residual_out = nullptr;  ///< after the block, before the final norm
   const stats::SimilarityValues* normed_in = nullptr;   ///< z, what q, k and v read
+  const stats::GeometryValues* geometry = nullptr;      ///< of z
+  const stats::CircuitValues* circuit = nullptr;        ///< position 0 at every tap of the block
+  const stats::RangeValues* range = nullptr;            ///< what 16 and 8 bits lose
   double attn_out_norm_first = kNoData;  ///< length of what attention adds to position 0
   double mlp_out_norm_first = kNoData;   ///< length of what the MLP adds to position 0
 };
@@ -95,6 +115,7 @@ struct Diagnostic {
   std::string_view name;
   bool plain = true;  ///< part of a scan without --diag
   std::span<const MetricInfo> metrics;
+  std::span<const Part> needs;
   void (*measure_layer)(const LayerInput&, const Thresholds&, Record&) = nullptr;
   void (*measure_sequence)(const SequenceInput&, const Thresholds&, Record&) = nullptr;
 };

@@ -12,6 +12,8 @@ constexpr MetricInfo kMetrics[] = {
 };
 // clang-format on
 
+constexpr Part kNeeds[] = {Part::kLoss};
+
 void measure(const SequenceInput& input, const Thresholds&, Record& record) {
   create_metrics(kMetrics, 0, record);
   if (input.loss_tokens <= 0) return;
@@ -20,6 +22,6 @@ void measure(const SequenceInput& input, const Thresholds&, Record& record) {
 
 }  // namespace
 
-Diagnostic loss_diagnostic() { return {"loss", true, kMetrics, nullptr, measure}; }
+Diagnostic loss_diagnostic() { return {"loss", true, kMetrics, kNeeds, nullptr, measure}; }
 
 }  // namespace sinkscope::diagnostics

@@ -47,6 +47,8 @@ void write_top(const stats::ResidualValues& state, std::span<double> out) {
   }
 }
 
+constexpr Part kNeeds[] = {Part::kResidual};
+
 void measure(const LayerInput& input, const Thresholds& thresholds, Record& record) {
   create_metrics(kMetrics, input.layer, record);
   if (!input.residual_out) return;
@@ -76,6 +78,6 @@ void measure(const LayerInput& input, const Thresholds& thresholds, Record& reco
 
 }  // namespace
 
-Diagnostic massive_diagnostic() { return {"massive", true, kMetrics, measure, nullptr}; }
+Diagnostic massive_diagnostic() { return {"massive", true, kMetrics, kNeeds, measure, nullptr}; }
 
 }  // namespace sinkscope::diagnostics

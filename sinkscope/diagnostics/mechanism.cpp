@@ -66,6 +66,6 @@ bool near_threshold(const ClassInput& head, const Thresholds& thresholds) {
                         near(head.stable_rank, thresholds.broadcast_stable_rank));
 }
 
-Diagnostic mechanism_diagnostic() { return {"mechanism", true, kMetrics, measure, nullptr}; }
+Diagnostic mechanism_diagnostic() { return {"mechanism", true, kMetrics, {}, measure, nullptr}; }
 
 }  // namespace sinkscope::diagnostics

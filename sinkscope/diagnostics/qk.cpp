@@ -1,3 +1,5 @@
+#include <numeric>
+
 #include "sinkscope/diagnostics/heads.h"
 #include "sinkscope/diagnostics/table.h"
 
@@ -12,16 +14,19 @@ constexpr MetricInfo kMetrics[] = {
 };
 // clang-format on
 
+constexpr Part kNeeds[] = {Part::kSpectrum};
+
 void measure(const LayerInput& input, const Thresholds&, Record& record) {
   create_metrics(kMetrics, input.layer, record);
   for_each_head(input, record, [&](size_t h, const stats::HeadValues& head) {
-    // A share is at least 1 / K: 0 stands for a head that was left out.
-    if (head.qk_top_share > 0) record.values(kMetrics[0], input.layer)[h] = head.qk_top_share;
+    if (head.qk_spectrum.empty()) return;
+    const double sum = std::accumulate(head.qk_spectrum.begin(), head.qk_spectrum.end(), 0.0);
+    if (sum > 0) record.values(kMetrics[0], input.layer)[h] = head.qk_spectrum[0] / sum;
   });
 }
 
 }  // namespace
 
-Diagnostic qk_diagnostic() { return {"qk", false, kMetrics, measure, nullptr}; }
+Diagnostic qk_diagnostic() { return {"qk", false, kMetrics, kNeeds, measure, nullptr}; }
 
 }  // namespace sinkscope::diagnostics

@@ -61,6 +61,8 @@ void write_norms(const stats::ResidualValues* state, std::span<const MetricInfo,
   record.values(metrics[3], layer)[0] = middle > 0 ? state->norm[0] / middle : kNoData;
 }
 
+constexpr Part kNeeds[] = {Part::kResidual};
+
 void measure(const LayerInput& input, const Thresholds&, Record& record) {
   write_norms(input.residual_out, kAfterBlock, input.layer, record);
   if (input.layer == 0) write_norms(input.residual_in, kEmbedding, 0, record);
@@ -68,6 +70,6 @@ void measure(const LayerInput& input, const Thresholds&, Record& record) {
 
 }  // namespace
 
-Diagnostic residual_diagnostic() { return {"residual", true, kMetrics, measure, nullptr}; }
+Diagnostic residual_diagnostic() { return {"residual", true, kMetrics, kNeeds, measure, nullptr}; }
 
 }  // namespace sinkscope::diagnostics

@@ -22,6 +22,8 @@ constexpr MetricInfo kPairMeanRest{"cos_pair_mean_rest", Scope::kLayer, 1, Aggre
 
 constexpr MetricInfo kMetrics[] = {kMax, kMean, kNonPositive, kPairMean, kPairMeanRest};
 
+constexpr Part kNeeds[] = {Part::kSimilarity};
+
 void measure(const LayerInput& input, const Thresholds&, Record& record) {
   create_metrics(kMetrics, input.layer, record);
   if (!input.normed_in) return;
@@ -44,6 +46,8 @@ void measure(const LayerInput& input, const Thresholds&, Record& record) {
 
 }  // namespace
 
-Diagnostic similarity_diagnostic() { return {"similarity", true, kMetrics, measure, nullptr}; }
+Diagnostic similarity_diagnostic() {
+  return {"similarity", true, kMetrics, kNeeds, measure, nullptr};
+}
 
 }  // namespace sinkscope::diagnostics

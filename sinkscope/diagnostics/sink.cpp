@@ -181,6 +181,6 @@ SinkVerdict judge_sink(const stats::AttentionValues& attention, const Thresholds
   return verdict;
 }
 
-Diagnostic sink_diagnostic() { return {"sink", true, kMetrics, measure, nullptr}; }
+Diagnostic sink_diagnostic() { return {"sink", true, kMetrics, {}, measure, nullptr}; }
 
 }  // namespace sinkscope::diagnostics

@@ -18,6 +18,8 @@ constexpr MetricInfo kMetrics[] = {
 };
 // clang-format on
 
+constexpr Part kNeeds[] = {Part::kValues};
+
 void measure(const LayerInput& input, const Thresholds&, Record& record) {
   create_metrics(kMetrics, input.layer, record);
   for_each_head(input, record, [&](size_t h, const stats::HeadValues& head) {
@@ -37,6 +39,6 @@ void write_update(const stats::UpdateValues& update, UpdateMetrics metrics, int 
   record.values(metrics[2], layer)[head] = update.energy;
 }
 
-Diagnostic update_diagnostic() { return {"update", true, kMetrics, measure, nullptr}; }
+Diagnostic update_diagnostic() { return {"update", true, kMetrics, kNeeds, measure, nullptr}; }
 
 }  // namespace sinkscope::diagnostics

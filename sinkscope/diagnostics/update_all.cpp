@@ -30,6 +30,8 @@ std::optional<stats::UpdateValues> solved(const Record& record, int layer, size_
                              .common_mode = head_value(record, names[1].name, layer, head)};
 }
 
+constexpr Part kNeeds[] = {Part::kValues};
+
 void measure(const LayerInput& input, const Thresholds&, Record& record) {
   create_metrics(kMetrics, input.layer, record);
   for_each_head(input, record, [&](size_t h, const stats::HeadValues& head) {
@@ -41,6 +43,8 @@ void measure(const LayerInput& input, const Thresholds&, Record& record) {
 
 }  // namespace
 
-Diagnostic update_all_diagnostic() { return {"update_all", false, kMetrics, measure, nullptr}; }
+Diagnostic update_all_diagnostic() {
+  return {"update_all", false, kMetrics, kNeeds, measure, nullptr};
+}
 
 }  // namespace sinkscope::diagnostics

@@ -37,6 +37,8 @@ Ratio ratio_to_rest(std::span<const double> norms, size_t sink) {
   return {norms[sink] / std::max(rest, kZeroNorm), false};
 }
 
+constexpr Part kNeeds[] = {Part::kValues};
+
 void measure(const LayerInput& input, const Thresholds&, Record& record) {
   create_metrics(kMetrics, input.layer, record);
   for_each_head(input, record, [&](size_t h, const stats::HeadValues& head) {
@@ -55,6 +57,6 @@ void measure(const LayerInput& input, const Thresholds&, Record& record) {
 
 }  // namespace
 
-Diagnostic values_diagnostic() { return {"values", true, kMetrics, measure, nullptr}; }
+Diagnostic values_diagnostic() { return {"values", true, kMetrics, kNeeds, measure, nullptr}; }
 
 }  // namespace sinkscope::diagnostics

@@ -3,11 +3,13 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
 #include "sinkscope/forward/attention_sums.h"
 #include "sinkscope/forward/tap.h"
+#include "sinkscope/model/weights.h"
 
 namespace sinkscope::forward {
 
@@ -32,8 +34,8 @@ struct Activation {
 /// Rows of all tensors are those of `streams`; valid only during the call.
 struct LayerState {
   int layer = 0;
-  std::span<const Segment> streams;        ///< whole streams, in order
-  std::span<const Visibility> visibility;  ///< of each stream, in this layer
+  std::span<const Segment> streams;        ///< whole streams, in order, then forks
+  std::span<const Visibility> visibility;  ///< by stream number, in this layer
   at::Tensor resid_pre;   ///< [N, D] only when an observer wanted kResidPre at this layer
   at::Tensor resid_post;  ///< [N, D]
   at::Tensor rot_q;       ///< [N, H, K]
@@ -43,8 +45,12 @@ struct LayerState {
   at::Tensor w_o;         ///< [D, H K] the block's output projection times LayerScale
   at::Tensor w_q;         ///< [H K, D]
   at::Tensor w_k;         ///< [G K, D]
-  /// Row summaries [stream][head]; empty when no observer wanted them.
+  const model::BlockWeights* weights = nullptr;  ///< everything else of the block
+  /// Row summaries by stream number and head; empty when no observer wanted them.
   std::span<const std::vector<AttentionSums>> sums;
+  /// Rows [first, first + count) of a stream's final attention, [H, count, T], made anew: for what
+  /// can be measured only once the sums are known. Costs as much as the attention itself.
+  std::function<at::Tensor(int64_t stream, int64_t first, int64_t count)> pattern;
 };
 
 /// Receives what a forward pass computes; the pass keeps nothing for it.

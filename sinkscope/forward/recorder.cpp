@@ -30,6 +30,7 @@ void Recorder::on_activation(const Activation& activation) {
 void Recorder::on_layer(const LayerState& state) {
   for (size_t stream = 0; stream < state.sums.size(); ++stream) {
     const std::vector<AttentionSums>& heads = state.sums[stream];
+    if (heads.empty()) continue;  // a fork that has not left its stream yet
     const auto tokens = static_cast<int64_t>(heads[0].row_self.size());
     at::Tensor mass = at::empty({static_cast<int64_t>(heads.size()), tokens}, at::kDouble);
     for (size_t h = 0; h < heads.size(); ++h) {

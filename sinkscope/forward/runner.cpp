@@ -22,10 +22,11 @@ Runner::Runner(const model::Model& model, RunOptions options)
   at::set_num_threads(options_.threads);
 }
 
-void Runner::run(std::span<const Stream> streams, std::span<Observer* const> observers) {
+void Runner::run(std::span<const Stream> streams, std::span<const Fork> forks,
+                 std::span<Observer* const> observers) {
   const c10::NoGradGuard no_grad;
   try {
-    Pass(model_, options_, streams, observers).run();
+    Pass(model_, options_, streams, forks, observers).run();
   } catch (const c10::Error& error) {
     throw Error(ErrorKind::kInternal, "run the model", error.what_without_backtrace());
   }

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "sinkscope/forward/edit.h"
 #include "sinkscope/forward/kernels/attention.h"
 #include "sinkscope/forward/observer.h"
 #include "sinkscope/forward/stream.h"
@@ -29,18 +30,25 @@ struct RunOptions {
 /// through it, the weights are dropped. Memory: one block's weights, the residual of all streams
 /// [N, D], and q, k, v, z of one layer; never a T x T map.
 ///
-/// The residual rows of all streams lie in one tensor. A stream that forks at a layer (an edit of
-/// a head, a value, a column) is a copy of its rows appended there, which then joins the batch for
-/// the remaining layers: this is why blocks run on row ranges ("segments") and not on sequences.
+/// The residual rows of all streams lie in one tensor. A fork is a copy of its stream's rows,
+/// appended before the first block that it edits, which then joins the batch for the remaining
+/// layers: this is why blocks run on row ranges ("segments") and not on sequences.
 class Runner {
  public:
   Runner(const model::Model& model, RunOptions options);
 
   /// Throws what check_stream() throws, and kBadNumbers naming layer, position and channel when the
   /// residual becomes non-finite.
-  void run(std::span<const Stream> streams, std::span<Observer* const> observers);
+  void run(std::span<const Stream> streams, std::span<Observer* const> observers) {
+    run(streams, {}, observers);
+  }
+  /// The same with forks, which observers see as further streams. Logits and final states of a fork
+  /// come after those of its parent for the same positions.
+  void run(std::span<const Stream> streams, std::span<const Fork> forks,
+           std::span<Observer* const> observers);
 
-  /// Bytes that `run` will hold at its peak for streams of these lengths, statistics included.
+  /// Bytes that `run` will hold at its peak for streams and forks of these lengths, statistics
+  /// included.
   int64_t planned_bytes(std::span<const int64_t> lengths) const;
 
  private:

@@ -9,6 +9,15 @@
 
 namespace sinkscope::stats {
 
+std::vector<int32_t> next_ids(std::span<const int32_t> ids, int64_t first, int64_t rows) {
+  std::vector<int32_t> next(static_cast<size_t>(rows), -1);
+  for (int64_t r = 0; r < rows; ++r) {
+    const auto after = static_cast<size_t>(first + r + 1);
+    if (after < ids.size()) next[static_cast<size_t>(r)] = ids[after];
+  }
+  return next;
+}
+
 void NextTokenLoss::add(const at::Tensor& logits, std::span<const int32_t> next) {
   const auto rows = static_cast<int64_t>(next.size());
   const int64_t vocabulary = logits.size(1);

@@ -4,8 +4,12 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace sinkscope::stats {
+
+/// The ids that follow `rows` positions from `first` on, -1 where nothing does.
+std::vector<int32_t> next_ids(std::span<const int32_t> ids, int64_t first, int64_t rows);
 
 /// Negative log likelihood of the next token, summed in double over the rows added; natural log.
 class NextTokenLoss {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 namespace sinkscope::stats {
@@ -40,13 +41,25 @@ struct UpdateValues {
   double common_mode = 0;  ///< share of the energy in the mean over tokens
 };
 
-/// Non-owning view of what was measured for one head.
+// Measured for diagnostics that are not plain; each has a header of its name.
+struct GeometryValues;
+struct SmoothingValues;
+struct RoutingValues;
+struct WeightSizeValues;
+struct CircuitValues;
+struct RangeValues;
+
+/// Non-owning view of what was measured for one head; what was not is null.
 struct HeadValues {
   const AttentionValues* attention = nullptr;
   const ValueNorms* norms = nullptr;
   /// Solves a K x K eigenproblem, so it is asked only where a verdict needs it.
   std::function<UpdateValues()> update;
-  double qk_top_share = 0;  ///< sigma_1 / sum sigma of W_Q^T W_K; NaN when not measured
+  const GeometryValues* geometry = nullptr;       ///< of the rotated q and k
+  const SmoothingValues* smoothing = nullptr;     ///< identity to uniform attention
+  const RoutingValues* routing = nullptr;         ///< what queries do with the dominant key
+  const WeightSizeValues* weight_size = nullptr;  ///< norms of W_QK and W_VO
+  std::span<const double> qk_spectrum;            ///< singular values of W_Q^T W_K, largest first
 };
 
 struct TopActivation {

@@ -14,10 +14,11 @@
 namespace sinkscope::forward {
 
 Pass::Pass(const model::Model& model, const RunOptions& options, std::span<const Stream> streams,
-           std::span<Observer* const> observers)
+           std::span<const Fork> forks, std::span<Observer* const> observers)
     : model_(model),
       options_(options),
       streams_(streams),
+      forks_(forks),
       observers_(observers),
       spec_(model.spec()) {}
 
@@ -25,11 +26,12 @@ void Pass::run() {
   lay_out();
   embed();
   make_rotary();
-  qkv_ = at::empty({rows_, spec_.qkv_width()}, at::kFloat);
-  z_ = at::empty({rows_, spec_.query_width()}, at::kFloat);
+  make_buffers();
   report_progress(1);
   for (int layer = 0; layer < static_cast<int>(spec_.layers); ++layer) {
     model_.weights().load_block(layer, weight_type(), weights_);
+    join_forks(layer);
+    edit_residual(layer);
     const at::Tensor resid_pre = wanted(Tap::kResidPre, layer) ? resid_.clone() : at::Tensor();
     if (resid_pre.defined()) offer(Tap::kResidPre, layer, resid_pre, 0);
     project_qkv(layer);
@@ -115,7 +117,8 @@ void Pass::check_finite(int layer) const {
       throw Error(
           ErrorKind::kBadNumbers, "run the model",
           fmt::format("residual after block {} is {} at sequence {}, position {}, channel {}",
-                      layer, data[i], s.stream, i / spec_.width - s.first_row, i % spec_.width),
+                      layer, data[i], base_of(s.stream), i / spec_.width - s.first_row,
+                      i % spec_.width),
           "the weights drive the activations out of range");
     }
   }
@@ -136,7 +139,11 @@ void Pass::finish_layer(int layer, const at::Tensor& resid_pre) {
   if (weights_.attn_scale.defined()) state.w_o = state.w_o * weights_.attn_scale.unsqueeze(1);
   state.w_q = weights_.qkv.weight.narrow(0, 0, spec_.query_width());
   state.w_k = weights_.qkv.weight.narrow(0, spec_.query_width(), spec_.key_width());
+  state.weights = &weights_;
   state.sums = sums_;
+  state.pattern = [this](int64_t stream, int64_t first, int64_t count) {
+    return pattern_of(segment_of(stream), first, count);
+  };
   for (Observer* observer : observers_) observer->on_layer(state);
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sinkscope/forward/edit.h"
 #include "sinkscope/forward/pattern.h"
 #include "sinkscope/forward/runner.h"
 #include "sinkscope/forward/stream.h"
@@ -22,11 +23,11 @@ struct RotaryTable {
 };
 
 /// The state of one call of Runner::run(): the batch of streams and the buffers of a layer. One
-/// file per stage: input, attention, branches, readout.
+/// file per stage: input, attention, branches, readout; forks and their edits have their own.
 class Pass {
  public:
   Pass(const model::Model& model, const RunOptions& options, std::span<const Stream> streams,
-       std::span<Observer* const> observers);
+       std::span<const Fork> forks, std::span<Observer* const> observers);
   void run();
 
  private:
@@ -49,6 +50,22 @@ class Pass {
   }
   at::Tensor normed(const at::Tensor& x, const model::NormWeights& norm) const;
 
+  // pass_forks.cpp
+  void join_forks(int layer);
+  void make_buffers();
+  /// The stream of the input that a stream is, or is a fork of.
+  int64_t base_of(int64_t stream) const;
+  const Segment& segment_of(int64_t stream) const;
+  /// Calls visit(edit, segment) for every edit of type E at `layer`; `segment`: the fork's rows.
+  template <class E, class Visit>
+  void for_edits(int layer, Visit visit) const;
+  void edit_residual(int layer);
+  void edit_attention(int layer);
+  void attend_edited(int layer, const Segment& rows, int64_t head, std::span<const Edit> edits);
+  void edit_rows(int layer);
+  void edit_branch(int layer, Branch branch, at::Tensor& out, int64_t first) const;
+  at::Tensor before_norm(int layer, const at::Tensor& x, int64_t first) const;
+
   // pass_input.cpp
   void lay_out();
   void embed();
@@ -69,7 +86,10 @@ class Pass {
   void rotate_rows(int layer, int64_t first, int64_t count);
   void prepare_scores(int layer);
   void attend(int layer);
+  kernels::AttentionProblem problem_of(const Segment& rows) const;
   void offer_pattern(int layer) const;
+  /// [H, count, T] rows of the pattern of a whole stream.
+  at::Tensor pattern_of(const Segment& stream, int64_t first, int64_t count) const;
   ScoreRule score_rule(int64_t stream) const;
   at::Tensor relative_bias(int layer, PatchGrid grid) const;
   at::Tensor rounded_alibi(const Stream& stream) const;
@@ -78,6 +98,7 @@ class Pass {
   void add_branches(int layer);
   void add_experts_branch(int layer);
   at::Tensor attention_branch(int layer, int64_t first, int64_t count) const;
+  at::Tensor mlp_branch(int layer, const at::Tensor& in, int64_t first) const;
   at::Tensor end_of_branch(at::Tensor x, const model::NormWeights& norm,
                            const at::Tensor& scale) const;
   at::Tensor mlp(const at::Tensor& x, const model::Linear& up, const model::Linear& down,
@@ -87,6 +108,8 @@ class Pass {
   // pass_readout.cpp
   void read_out();
   void read_tokens(const model::NormWeights& norm);
+  template <class Body>
+  void for_readout(Body body) const;
   void read_pooled(const model::NormWeights& norm);
 
   at::Tensor heads_view(const at::Tensor& t, int64_t first_column, int64_t heads) const;
@@ -102,18 +125,19 @@ class Pass {
   const model::Model& model_;
   const RunOptions& options_;
   std::span<const Stream> streams_;
+  std::span<const Fork> forks_;
   std::span<Observer* const> observers_;
   const model::ModelSpec& spec_;
 
-  std::vector<Segment> whole_;        // each stream's rows
+  std::vector<Segment> whole_;  // rows of each stream, then of the forks that have left theirs
   std::vector<Documents> documents_;  // by stream
   int64_t rows_ = 0;                  // N
   at::Tensor resid_;                  // [N, D]
   at::Tensor qkv_;                    // [N, qkv_width]
   at::Tensor z_;                      // [N, H K]
   model::BlockWeights weights_;
-  std::vector<Visibility> visibility_;            // by stream, of the layer in progress
-  std::vector<std::vector<AttentionSums>> sums_;  // [stream][head]
+  std::vector<Visibility> visibility_;            // by stream and fork, of the layer in progress
+  std::vector<std::vector<AttentionSums>> sums_;  // [stream or fork][head]
   std::vector<std::vector<std::shared_ptr<const RotaryTable>>> rotary_;  // [rope][stream]
   at::Tensor slopes_;                                                    // [H]
   std::vector<at::Tensor> bias_;  // by stream, [H, T or 1, T rounded up]

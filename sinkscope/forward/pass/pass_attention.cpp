@@ -66,7 +66,7 @@ void Pass::project_qkv(int layer) {
   for_chunks([&](int64_t first, int64_t count) {
     const at::Tensor part = resid_.narrow(0, first, count);
     const bool before = spec_.form != model::BlockForm::kPostNorm;
-    const at::Tensor x = before ? normed(part, weights_.norm1) : part;
+    const at::Tensor x = before ? normed(before_norm(layer, part, first), weights_.norm1) : part;
     offer(Tap::kNorm1, layer, x, first);
     at::Tensor qkv = qkv_.narrow(0, first, count);
     qkv.copy_(kernels::linear(x, weights_.qkv.weight, weights_.qkv.bias));
@@ -155,6 +155,9 @@ void Pass::prepare_scores(int layer) {
   for (const Documents& documents : documents_) {
     visibility_.push_back(visibility_of(spec_, layer, documents));
   }
+  for (const Fork& fork : forks_) {
+    visibility_.push_back(visibility_[static_cast<size_t>(fork.parent)]);
+  }
   const bool alibi = spec_.positions == model::Positions::kAlibi;
   if (alibi && !spec_.alibi_rounded) slopes_ = at::tensor(model::alibi_slopes(spec_.heads));
   if (alibi && spec_.alibi_rounded && layer == 0) {
@@ -173,49 +176,60 @@ void Pass::prepare_scores(int layer) {
 
 ScoreRule Pass::score_rule(int64_t stream) const {
   return {spec_.score_scale, spec_.score_softcap, slopes_,
-          bias_.empty() ? at::Tensor() : bias_[static_cast<size_t>(stream)], weights_.sinks};
+          bias_.empty() ? at::Tensor() : bias_[static_cast<size_t>(base_of(stream))],
+          weights_.sinks};
+}
+
+kernels::AttentionProblem Pass::problem_of(const Segment& s) const {
+  const auto data = [](const at::Tensor& t) { return t.defined() ? t.data_ptr<float>() : nullptr; };
+  const auto base = static_cast<size_t>(base_of(s.stream));
+  kernels::AttentionProblem p;
+  p.tokens = s.rows;
+  p.heads = spec_.heads, p.kv_heads = spec_.kv_heads, p.width = spec_.head_width;
+  p.q = qkv_.data_ptr<float>() + s.first_row * qkv_.size(1);
+  p.k = p.q + spec_.query_width();
+  p.v = p.k + spec_.key_width();
+  p.q_stride = p.k_stride = p.v_stride = qkv_.size(1);
+  p.out = z_.data_ptr<float>() + s.first_row * z_.size(1);
+  p.out_stride = z_.size(1);
+  p.scale = static_cast<float>(spec_.score_scale);
+  p.softcap = static_cast<float>(spec_.score_softcap);
+  p.alibi_slopes = data(slopes_);
+  p.sink_logits = data(weights_.sinks);
+  if (!bias_.empty()) {
+    p.bias = data(bias_[base]);
+    p.bias_head_stride = bias_[base].stride(0);
+    p.bias_row_stride = bias_[base].size(1) == 1 ? 0 : bias_[base].stride(1);
+  }
+  p.visibility = visibility_[static_cast<size_t>(s.stream)];
+  p.event_mass = options_.event_mass;
+  return p;
 }
 
 void Pass::attend(int layer) {
   prepare_scores(layer);
   const bool count = std::any_of(observers_.begin(), observers_.end(),
                                  [&](Observer* o) { return o->wants_sums(layer); });
-  sums_.assign(count ? whole_.size() : 0, {});
+  sums_.assign(count ? streams_.size() + forks_.size() : 0, {});
   std::vector<kernels::AttentionProblem> problems;
-  const auto data = [](const at::Tensor& t) { return t.defined() ? t.data_ptr<float>() : nullptr; };
   for (const Segment& s : whole_) {
-    kernels::AttentionProblem p;
-    p.tokens = s.rows;
-    p.heads = spec_.heads, p.kv_heads = spec_.kv_heads, p.width = spec_.head_width;
-    p.q = qkv_.data_ptr<float>() + s.first_row * qkv_.size(1);
-    p.k = p.q + spec_.query_width();
-    p.v = p.k + spec_.key_width();
-    p.q_stride = p.k_stride = p.v_stride = qkv_.size(1);
-    p.out = z_.data_ptr<float>() + s.first_row * z_.size(1);
-    p.out_stride = z_.size(1);
-    p.scale = static_cast<float>(spec_.score_scale);
-    p.softcap = static_cast<float>(spec_.score_softcap);
-    p.alibi_slopes = data(slopes_);
-    p.sink_logits = data(weights_.sinks);
-    if (!bias_.empty()) {
-      const at::Tensor& bias = bias_[static_cast<size_t>(s.stream)];
-      p.bias = data(bias);
-      p.bias_head_stride = bias.stride(0);
-      p.bias_row_stride = bias.size(1) == 1 ? 0 : bias.stride(1);
-    }
-    p.visibility = visibility_[static_cast<size_t>(s.stream)];
-    p.event_mass = options_.event_mass;
-    if (count) {
-      std::vector<AttentionSums>& heads = sums_[static_cast<size_t>(s.stream)];
-      heads.resize(static_cast<size_t>(spec_.heads));
-      for (AttentionSums& head : heads) head.resize(s.rows, weights_.sinks.defined());
-      p.sums = heads.data();
-    }
-    problems.push_back(p);
+    problems.push_back(problem_of(s));
+    if (!count) continue;
+    std::vector<AttentionSums>& heads = sums_[static_cast<size_t>(s.stream)];
+    heads.resize(static_cast<size_t>(spec_.heads));
+    for (AttentionSums& head : heads) head.resize(s.rows, weights_.sinks.defined());
+    problems.back().sums = heads.data();
   }
   options_.attention(problems.data(), static_cast<int64_t>(problems.size()), options_.threads);
+  edit_attention(layer);
   offer(Tap::kZ, layer, heads_view(z_, 0, spec_.heads), 0);
   offer_pattern(layer);
+}
+
+at::Tensor Pass::pattern_of(const Segment& s, int64_t first, int64_t count) const {
+  return pattern_rows(q_view().narrow(0, s.first_row, s.rows),
+                      k_view().narrow(0, s.first_row, s.rows), score_rule(s.stream),
+                      visibility_[static_cast<size_t>(s.stream)], first, count);
 }
 
 void Pass::offer_pattern(int layer) const {
@@ -224,11 +238,8 @@ void Pass::offer_pattern(int layer) const {
   for (const Segment& s : whole_) {
     for (int64_t first = 0; first < s.rows; first += kBlock) {
       const int64_t count = std::min(kBlock, s.rows - first);
-      const at::Tensor block = pattern_rows(
-          q_view().narrow(0, s.first_row, s.rows), k_view().narrow(0, s.first_row, s.rows),
-          score_rule(s.stream), visibility_[static_cast<size_t>(s.stream)], first, count);
       const Segment segment{s.stream, first, 0, count};
-      offer(Tap::kPattern, layer, block, std::span(&segment, 1));
+      offer(Tap::kPattern, layer, pattern_of(s, first, count), std::span(&segment, 1));
     }
   }
 }

@@ -55,8 +55,19 @@ at::Tensor Pass::attention_branch(int layer, int64_t first, int64_t count) const
     offer(Tap::kGate, layer, gate, first);
     z = z * gate.view({count, spec_.query_width()});
   }
-  return end_of_branch(kernels::linear(z, weights_.o.weight, weights_.o.bias), weights_.attn_norm,
-                       weights_.attn_scale);
+  at::Tensor out = end_of_branch(kernels::linear(z, weights_.o.weight, weights_.o.bias),
+                                 weights_.attn_norm, weights_.attn_scale);
+  edit_branch(layer, Branch::kAttention, out, first);
+  offer(Tap::kAttnOut, layer, out, first);
+  return out;
+}
+
+at::Tensor Pass::mlp_branch(int layer, const at::Tensor& in, int64_t first) const {
+  at::Tensor out = end_of_branch(mlp(in, weights_.up, weights_.down, spec_.gated_mlp),
+                                 weights_.mlp_norm, weights_.mlp_scale);
+  edit_branch(layer, Branch::kMlp, out, first);
+  offer(Tap::kMlpOut, layer, out, first);
+  return out;
 }
 
 void Pass::add_branches(int layer) {
@@ -64,25 +75,19 @@ void Pass::add_branches(int layer) {
   for_chunks([&](int64_t first, int64_t count) {
     at::Tensor x = resid_.narrow(0, first, count);
     const at::Tensor attn_out = attention_branch(layer, first, count);
-    offer(Tap::kAttnOut, layer, attn_out, first);
-    const auto branch = [&](const at::Tensor& in) {
-      at::Tensor out = end_of_branch(mlp(in, weights_.up, weights_.down, spec_.gated_mlp),
-                                     weights_.mlp_norm, weights_.mlp_scale);
-      offer(Tap::kMlpOut, layer, out, first);
-      return out;
-    };
     if (spec_.form == BlockForm::kParallel) {
+      const model::NormWeights& norm = weights_.norm2.defined() ? weights_.norm2 : weights_.norm1;
       const at::Tensor mlp_out =
-          branch(normed(x, weights_.norm2.defined() ? weights_.norm2 : weights_.norm1));
+          mlp_branch(layer, normed(before_norm(layer, x, first), norm), first);
       x.add_(attn_out).add_(mlp_out);
     } else if (spec_.form == BlockForm::kPostNorm) {
       x.copy_(normed(x + attn_out, weights_.norm1));
       offer(Tap::kResidMid, layer, x, first);
-      x.copy_(normed(x + branch(x), weights_.norm2));
+      x.copy_(normed(x + mlp_branch(layer, x, first), weights_.norm2));
     } else {
       x.add_(attn_out);
       offer(Tap::kResidMid, layer, x, first);
-      x.add_(branch(normed(x, weights_.norm2)));
+      x.add_(mlp_branch(layer, normed(before_norm(layer, x, first), weights_.norm2), first));
     }
   });
 }
@@ -93,13 +98,12 @@ void Pass::add_experts_branch(int layer) {
   at::Tensor in = at::empty_like(resid_);
   for_chunks([&](int64_t first, int64_t count) {
     at::Tensor x = resid_.narrow(0, first, count);
-    const at::Tensor attn_out = attention_branch(layer, first, count);
-    offer(Tap::kAttnOut, layer, attn_out, first);
-    x.add_(attn_out);
+    x.add_(attention_branch(layer, first, count));
     offer(Tap::kResidMid, layer, x, first);
-    in.narrow(0, first, count).copy_(normed(x, weights_.norm2));
+    in.narrow(0, first, count).copy_(normed(before_norm(layer, x, first), weights_.norm2));
   });
-  const at::Tensor out = end_of_branch(experts(layer, in), weights_.mlp_norm, weights_.mlp_scale);
+  at::Tensor out = end_of_branch(experts(layer, in), weights_.mlp_norm, weights_.mlp_scale);
+  edit_branch(layer, Branch::kMlp, out, 0);
   offer(Tap::kMlpOut, layer, out, 0);
   resid_.add_(out);
 }

@@ -19,6 +19,7 @@ void Pass::lay_out() {
     documents_.emplace_back(streams_[s]);
     rows_ += length;
   }
+  for (const Fork& fork : forks_) check_fork(spec_, fork, streams_);
 }
 
 void Pass::embed() {

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "sinkscope/forward/activation.h"
@@ -29,6 +30,36 @@ void Pass::read_out() {
   read_pooled(norm);
 }
 
+/// Calls body(rows, segments) for all rows of the residual: in their order, or with forks so that
+/// the rows of a fork follow the same positions of its parent.
+template <class Body>
+void Pass::for_readout(Body body) const {
+  if (forks_.empty()) {
+    for_chunks([&](int64_t first, int64_t count) {
+      body(resid_.narrow(0, first, count), segments_of(first, count));
+    });
+    return;
+  }
+  for (int64_t parent = 0; parent < std::ssize(streams_); ++parent) {
+    std::vector<Segment> family;
+    for (const Segment& s : whole_) {
+      if (base_of(s.stream) == parent) family.push_back(s);
+    }
+    const int64_t tokens = family.front().rows;
+    const int64_t step = std::max<int64_t>(1, options_.chunk_rows / std::ssize(family));
+    for (int64_t first = 0; first < tokens; first += step) {
+      const int64_t count = std::min(step, tokens - first);
+      std::vector<at::Tensor> rows;
+      std::vector<Segment> segments;
+      for (const Segment& s : family) {
+        segments.push_back({s.stream, first, std::ssize(rows) * count, count});
+        rows.push_back(resid_.narrow(0, s.first_row + first, count));
+      }
+      body(at::cat(rows), segments);
+    }
+  }
+}
+
 void Pass::read_tokens(const model::NormWeights& norm) {
   const model::Weights& weights = model_.weights();
   const bool logits = wanted(Tap::kLogits, 0) && has_token_logits(model_);
@@ -43,9 +74,9 @@ void Pass::read_tokens(const model::NormWeights& norm) {
   }
   const model::Linear project =
       logits ? weights.load_matrix("head_project", weight_type()) : model::Linear{};
-  for_chunks([&](int64_t first, int64_t count) {
-    at::Tensor x = normed(resid_.narrow(0, first, count), norm);
-    offer(Tap::kFinalNorm, 0, x, first);
+  for_readout([&](const at::Tensor& rows, const std::vector<Segment>& segments) {
+    at::Tensor x = normed(rows, norm);
+    if (wanted(Tap::kFinalNorm, 0)) offer(Tap::kFinalNorm, 0, x, segments);
     if (!logits) return;
     if (project.weight.defined()) x = kernels::linear(x, project.weight, project.bias);
     if (masked) {
@@ -57,7 +88,7 @@ void Pass::read_tokens(const model::NormWeights& norm) {
     if (spec_.logit_softcap > 0) {
       y.div_(spec_.logit_softcap).tanh_().mul_(spec_.logit_softcap);
     }
-    offer(Tap::kLogits, 0, y, first);
+    offer(Tap::kLogits, 0, y, segments);
   });
 }
 
@@ -68,7 +99,7 @@ void Pass::read_pooled(const model::NormWeights& norm) {
   for (const Segment& s : whole_) {
     const at::Tensor x = normed(resid_.narrow(0, s.first_row, s.rows), norm);
     const Segment one{s.stream, 0, 0, 1};
-    const at::Tensor pooled = readouts.pooled(x, streams_[static_cast<size_t>(s.stream)]);
+    const at::Tensor pooled = readouts.pooled(x, streams_[static_cast<size_t>(base_of(s.stream))]);
     if (pooled.defined()) offer(Tap::kPooled, 0, pooled, std::span(&one, 1));
     const at::Tensor classes = readouts.classes(x, pooled);
     if (classes.defined()) offer(Tap::kLogits, 0, classes, std::span(&one, 1));

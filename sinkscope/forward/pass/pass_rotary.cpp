@@ -85,7 +85,8 @@ void Pass::make_rotary() {
 const RotaryTable* Pass::rotary_of(int layer, int64_t stream) const {
   if (rotary_.empty()) return nullptr;
   const int rope = spec_.blocks[static_cast<size_t>(layer)].rope;
-  return rope < 0 ? nullptr : rotary_[static_cast<size_t>(rope)][static_cast<size_t>(stream)].get();
+  return rope < 0 ? nullptr
+                  : rotary_[static_cast<size_t>(rope)][static_cast<size_t>(base_of(stream))].get();
 }
 
 }  // namespace sinkscope::forward
