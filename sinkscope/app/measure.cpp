@@ -114,6 +114,7 @@ void Measure::on_layer(const forward::LayerState& state) {
 }
 
 void Measure::finish() {
+  for (const auto& measurement : measurements_) measurement->add_run_sums(run_sums_);
   for (size_t s = 0; s < records_.size(); ++s) {
     diagnostics::SequenceInput input;
     input.tokens = sequences_[s]->tokens();

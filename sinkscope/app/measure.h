@@ -36,6 +36,8 @@ class Measure : public forward::Observer {
   /// After the pass: sequence metrics, then the results.
   void finish();
   const diagnostics::Record& record(size_t stream) const { return records_[stream]; }
+  /// What the measurements add over the streams of the batch.
+  const std::vector<store::RunSum>& run_sums() const { return run_sums_; }
   /// Attention by position, summed over the streams of the batch, [L].
   const std::vector<store::Curve>& curves() const { return curves_; }
 
@@ -51,6 +53,7 @@ class Measure : public forward::Observer {
   std::span<const store::SequenceInfo* const> sequences_;
   std::vector<diagnostics::Record> records_;
   std::vector<store::Curve> curves_;
+  std::vector<store::RunSum> run_sums_;
   std::vector<std::unique_ptr<Measurement>> measurements_;
 };
 

@@ -3,6 +3,7 @@
 #include <SQLiteCpp/Statement.h>
 #include <SQLiteCpp/Transaction.h>
 
+#include <iterator>
 #include <string_view>
 #include <system_error>
 
@@ -11,13 +12,17 @@
 
 namespace sinkscope::embedded {
 std::string_view schema_001_run();
-}
+std::string_view schema_002_run_sum();
+}  // namespace sinkscope::embedded
 
 namespace sinkscope::store {
 namespace {
 
 constexpr int kApplicationId = 0x534E4B53;  // "SNKS", shown by file(1)
-constexpr int kSchemaVersion = 1;
+/// The scripts of schema/, by number.
+constexpr std::string_view (*kScripts[])() = {embedded::schema_001_run,
+                                              embedded::schema_002_run_sum};
+constexpr int kSchemaVersion = std::size(kScripts);
 constexpr int kBusyMilliseconds = 2000;
 constexpr const char* kOpen = "open run store";
 
@@ -75,13 +80,28 @@ void check_length(SQLite::Database& database, const std::filesystem::path& file,
   }
 }
 
+/// Runs the scripts above `version`, inside the caller's transaction.
+void apply_scripts(SQLite::Database& database, int64_t version) {
+  for (int64_t script = version; script < kSchemaVersion; ++script) {
+    database.exec(std::string(kScripts[script]()));
+  }
+  database.exec("PRAGMA user_version = " + std::to_string(kSchemaVersion));
+}
+
 /// One transaction: a file has all of it or is blank.
 void create_schema(SQLite::Database& database, const Facts& identity) {
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-  database.exec(std::string(embedded::schema_001_run()));
+  apply_scripts(database, 0);
   database.exec("PRAGMA application_id = " + std::to_string(kApplicationId));
-  database.exec("PRAGMA user_version = " + std::to_string(kSchemaVersion));
   for (const auto& [key, value] : identity) write_pair(database, "identity", key, value);
+  transaction.commit();
+}
+
+/// Brings a store of an older schema up to this one.
+void upgrade_schema(SQLite::Database& database) {
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  const int64_t version = pragma(database, "user_version");
+  if (version < kSchemaVersion) apply_scripts(database, version);
   transaction.commit();
 }
 
@@ -181,6 +201,7 @@ Connection connect_writing(const std::filesystem::path& file, const Facts& ident
       check_length(database, file, name);
       check_identity(name, read_pairs(database, "identity"), identity);
       use_log(database);
+      upgrade_schema(database);
     }
     return connection;
   } catch (const SQLite::Exception& exception) {

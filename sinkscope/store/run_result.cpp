@@ -164,6 +164,7 @@ RunResult read_run(const Store& store) {
   run.facts = store.facts();
   run.sequences = store.sequences();
   run.curves = store.curves();
+  run.sums = store.run_sums();
   const SequenceValues events = store.values("event");
   for (const StoredMetric& metric : store.metrics()) add_metric(run, store, metric, events);
   read_sizes(run, read_facts(run.facts));

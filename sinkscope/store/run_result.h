@@ -26,6 +26,7 @@ struct RunResult {
   /// how many sequences had data, same shape
   std::map<std::string, std::vector<std::vector<int64_t>>, std::less<>> count;
   std::vector<Curve> curves;
+  std::vector<RunSum> sums;
 
   /// True when any head (or layer) metric has data there.
   bool measured(int layer) const;

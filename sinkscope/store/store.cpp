@@ -11,6 +11,7 @@
 #include "sinkscope/store/blob.h"
 #include "sinkscope/store/database.h"
 #include "sinkscope/store/errors.h"
+#include "sinkscope/store/merge.h"
 #include "sinkscope/store/summary.h"
 #include "sinkscope/store/utf8.h"
 
@@ -63,38 +64,6 @@ std::vector<double> join_layers(const std::string& metric,
   return joined;
 }
 
-/// Adds `more` to `sum`, whose positions may be fewer.
-void add_curve(Curve& sum, const Curve& more) {
-  const size_t positions = static_cast<size_t>(more.positions);
-  if (more.queries.size() != positions || more.mass.size() % positions != 0) {
-    throw internal("curve with arrays that do not fit its " + std::to_string(positions) +
-                   " positions");
-  }
-  const size_t heads = more.mass.size() / positions;
-  if (sum.positions == 0) {
-    sum = more;
-    return;
-  }
-  if (sum.mass.size() / static_cast<size_t>(sum.positions) != heads)
-    throw internal("curve of other heads");
-  if (sum.positions < more.positions) {
-    Curve longer{more.positions, std::vector<double>(heads * positions),
-                 std::vector<double>(positions)};
-    const size_t old = static_cast<size_t>(sum.positions);
-    for (size_t h = 0; h < heads; ++h) {
-      std::copy_n(sum.mass.begin() + static_cast<ptrdiff_t>(h * old), old,
-                  longer.mass.begin() + static_cast<ptrdiff_t>(h * positions));
-    }
-    std::copy(sum.queries.begin(), sum.queries.end(), longer.queries.begin());
-    sum = std::move(longer);
-  }
-  const size_t stride = static_cast<size_t>(sum.positions);
-  for (size_t h = 0; h < heads; ++h) {
-    for (size_t k = 0; k < positions; ++k) sum.mass[h * stride + k] += more.mass[h * positions + k];
-  }
-  for (size_t k = 0; k < positions; ++k) sum.queries[k] += more.queries[k];
-}
-
 class SqliteStore final : public Store {
  public:
   explicit SqliteStore(Connection connection)
@@ -130,12 +99,13 @@ class SqliteStore final : public Store {
   std::vector<StoredMetric> metrics() const override { return metrics_; }
 
   void put_batch(std::span<const Finished> sequences, std::span<const Curve> curves,
-                 const std::function<void()>& after) override {
+                 std::span<const RunSum> sums, const std::function<void()>& after) override {
     guarded("store sequences", [&] {
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
       put_sequences(sequences);
       put_values(sequences);
       put_curves(curves);
+      put_sums(sums);
       if (after) after();
       transaction.commit();
     });
@@ -147,6 +117,7 @@ class SqliteStore final : public Store {
   std::map<int64_t, std::vector<std::vector<double>>> values(
       std::string_view metric) const override;
   std::vector<Curve> curves() const override;
+  std::vector<RunSum> run_sums() const override;
   void rebuild_summary() override {
     // Read before the transaction: an error of the rows must not look like one of the summary.
     const RunResult run = read_run(*this);
@@ -167,6 +138,7 @@ class SqliteStore final : public Store {
   void put_sequences(std::span<const Finished> sequences);
   void put_values(std::span<const Finished> sequences);
   void put_curves(std::span<const Curve> curves);
+  void put_sums(std::span<const RunSum> sums);
   struct Known {
     int64_t id;
     Scope scope;
@@ -300,6 +272,25 @@ void SqliteStore::put_curves(std::span<const Curve> curves) {
   }
 }
 
+void SqliteStore::put_sums(std::span<const RunSum> sums) {
+  SQLite::Statement read(database_, "SELECT data FROM run_sum WHERE name = ? AND layer = ?");
+  SQLite::Statement write(database_,
+                          "INSERT OR REPLACE INTO run_sum (name, layer, data) VALUES (?, ?, ?)");
+  for (const RunSum& sum : sums) {
+    std::vector<double> total;
+    read.bind(1, sum.name);
+    read.bind(2, sum.layer);
+    if (read.executeStep()) total = read_array<double>(read, 0, name_ + ": run sum");
+    read.reset();
+    add_sum(total, sum.values);
+    write.bind(1, sum.name);
+    write.bind(2, sum.layer);
+    bind_array<double>(write, 3, total);
+    write.exec();
+    write.reset();
+  }
+}
+
 std::vector<int64_t> SqliteStore::finished() const {
   return guarded("read run store", [&] {
     std::vector<int64_t> ids;
@@ -385,6 +376,24 @@ std::vector<Curve> SqliteStore::curves() const {
       curves.back() = std::move(curve);
     }
     return curves;
+  });
+}
+
+std::vector<RunSum> SqliteStore::run_sums() const {
+  return guarded("read run store", [&] {
+    std::vector<RunSum> sums;
+    if (!database_.tableExists("run_sum")) return sums;  // read only, of schema version 1
+    SQLite::Statement query(database_,
+                            "SELECT name, layer, data FROM run_sum ORDER BY name, layer");
+    while (query.executeStep()) {
+      const int64_t layer = query.getColumn(1).getInt64();
+      if (layer < 0 || layer > kMaxLayers) {
+        throw damaged_store(name_ + ": run sum of layer " + std::to_string(layer));
+      }
+      sums.push_back({query.getColumn(0).getString(), static_cast<int>(layer),
+                      read_array<double>(query, 2, name_ + ": run sum")});
+    }
+    return sums;
   });
 }
 

@@ -44,6 +44,14 @@ struct Curve {
   std::vector<double> queries;  ///< [positions]
 };
 
+/// A vector added over the sequences of a run: what no rule over single values gives, such as a mean
+/// direction. A shorter one counts as continued with zeros.
+struct RunSum {
+  std::string name;
+  int layer = 0;
+  std::vector<double> values;
+};
+
 /// A run database: SQLite, WAL, schema in schema/*.sql by number.
 ///
 /// Everything of a batch of sequences is written in one transaction, so a killed run loses at most
@@ -72,13 +80,14 @@ class Store {
   virtual void put_metrics(std::span<const diagnostics::MetricInfo> metrics) = 0;
   virtual std::vector<StoredMetric> metrics() const = 0;
 
-  /// One finished batch, in one transaction. `curves` [L] are added to the stored ones. `after`
-  /// (may be empty) runs inside the transaction before commit; tests use it to die there.
+  /// One finished batch, in one transaction. `curves` [L] and `sums` are added to the stored ones.
+  /// `after` (may be empty) runs inside the transaction before commit; tests use it to die there.
   struct Finished {
     const SequenceInfo* info = nullptr;
     const diagnostics::Record* record = nullptr;
   };
   virtual void put_batch(std::span<const Finished> sequences, std::span<const Curve> curves,
+                         std::span<const RunSum> sums = {},
                          const std::function<void()>& after = {}) = 0;
 
   virtual std::vector<int64_t> finished() const = 0;  ///< ids, ascending
@@ -91,6 +100,8 @@ class Store {
   virtual std::map<int64_t, std::vector<std::vector<double>>> values(
       std::string_view metric) const = 0;
   virtual std::vector<Curve> curves() const = 0;  ///< [L], empty when none was stored
+  /// By name, then layer; empty when none was stored.
+  virtual std::vector<RunSum> run_sums() const = 0;
 
   /// Run-level long rows (layer, head, metric, value, count): one per (model, step, layer, head)
   /// and metric, rebuilt from the sequences whenever a batch was added. Head -1: layer scope;

@@ -47,8 +47,8 @@ void expect_error(Open open, ErrorKind kind, const std::vector<std::string>& wor
 std::vector<std::string> dump(const fs::path& file) {
   SQLite::Database database(file.string(), SQLite::OPEN_READONLY);
   std::vector<std::string> rows;
-  for (const char* table :
-       {"identity", "metric", "sequence", "sequence_value", "curve", "model", "head_metric"}) {
+  for (const char* table : {"identity", "metric", "sequence", "sequence_value", "curve", "run_sum",
+                            "model", "head_metric"}) {
     SQLite::Statement query(database, std::string("SELECT * FROM ") + table);
     while (query.executeStep()) {
       std::string row = table;
@@ -192,9 +192,22 @@ TEST(StoreFile, NewerSchemaIsRefused) {
   const fs::path file = sinkscope::test::scratch_directory("newer") / "run.db";
   create(file);
   SQLite::Database(file.string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 99");
-  expect_error([&] { Store::open(file); }, ErrorKind::kUnsupported, {"version 99", "up to 1"});
+  expect_error([&] { Store::open(file); }, ErrorKind::kUnsupported, {"version 99", "up to 2"});
   expect_error([&] { Store::open_or_create(file, test::kIdentity, false); },
                ErrorKind::kUnsupported, {"version 99"});
+}
+
+// As version 1 wrote it: read as it is, and brought up to date by a run that goes on.
+TEST(StoreFile, OlderSchemaIsReadAndUpgraded) {
+  const fs::path file = sinkscope::test::scratch_directory("older") / "run.db";
+  measure_rest(file);
+  SQLite::Database(file.string(), SQLite::OPEN_READWRITE)
+      .exec("DROP TABLE run_sum; PRAGMA user_version = 1");
+  EXPECT_TRUE(Store::open(file)->run_sums().empty());
+  EXPECT_EQ(Store::open(file)->finished().size(), 8u);
+  test::put_sample(*create(file), {8});
+  EXPECT_EQ(Store::open(file)->run_sums().size(), 2u);
+  EXPECT_EQ(SQLite::Database(file.string()).execAndGet("PRAGMA user_version").getInt(), 2);
 }
 
 TEST(StoreFile, PathsThatCannotBeUsed) {

@@ -59,6 +59,13 @@ inline Curve sample_curve(int64_t id, int64_t positions) {
   return curve;
 }
 
+/// Two vectors, one of which grows with the sequence, as those of longer inputs do.
+inline std::vector<RunSum> sample_sums(int64_t id) {
+  const double x = static_cast<double>(id);
+  return {{"direction", 0, {1, x}},
+          {"direction", 2, std::vector<double>(static_cast<size_t>(id) + 1, x + 0.1)}};
+}
+
 inline void put_sample(Store& store, const std::vector<int64_t>& ids,
                        const std::function<void()>& after = {}) {
   std::vector<SequenceInfo> infos;
@@ -69,7 +76,7 @@ inline void put_sample(Store& store, const std::vector<int64_t>& ids,
   for (size_t layer : {0, 2}) curves[layer] = sample_curve(ids.front(), 5);
   std::vector<Store::Finished> finished;
   for (size_t i = 0; i < ids.size(); ++i) finished.push_back({&infos[i], &records[i]});
-  store.put_batch(finished, curves, after);
+  store.put_batch(finished, curves, sample_sums(ids.front()), after);
 }
 
 inline const Facts kIdentity = {{"model.sha256", "\"aa11\""}, {"seed", "7"}};

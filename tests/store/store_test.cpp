@@ -93,6 +93,24 @@ TEST(Store, CurvesOfLongerSequencesExtendTheSum) {
   EXPECT_EQ(curves[1].queries, (std::vector<double>{7, 4, 1}));
 }
 
+TEST(Store, RunSumsAreAddedByNameAndLayer) {
+  const auto store = empty_store();
+  EXPECT_TRUE(store->run_sums().empty());
+  const std::vector<RunSum> first = {{"b", 1, {1, 2}}, {"a", 4, {0.5}}};
+  const std::vector<RunSum> second = {{"b", 1, {10, 20, 30}}, {"b", 0, {7}}};
+  store->put_batch({}, {}, first);
+  store->put_batch({}, {}, second);
+  store->put_batch({}, {}, first);
+  const auto sums = store->run_sums();
+  ASSERT_EQ(sums.size(), 3u);
+  EXPECT_EQ(sums[0].name, "a");
+  EXPECT_EQ(sums[0].layer, 4);
+  EXPECT_EQ(sums[0].values, (std::vector<double>{1}));
+  EXPECT_EQ(sums[1].layer, 0);
+  EXPECT_EQ(sums[1].values, (std::vector<double>{7}));
+  EXPECT_EQ(sums[2].values, (std::vector<double>{12, 24, 30}));
+}
+
 TEST(Store, BatchThatFailsLeavesNothing) {
   const auto store = empty_store();
   test::put_sample(*store, {0});
@@ -100,6 +118,7 @@ TEST(Store, BatchThatFailsLeavesNothing) {
                std::runtime_error);
   EXPECT_EQ(store->finished(), (std::vector<int64_t>{0}));
   EXPECT_EQ(store->curves()[0].queries[0], 5);
+  EXPECT_EQ(store->run_sums()[0].values[0], 1);
   test::put_sample(*store, {1, 2});
   EXPECT_EQ(store->finished(), (std::vector<int64_t>{0, 1, 2}));
 }

@@ -39,6 +39,9 @@ class Measurement {
 
   /// After the pass.
   virtual void measure_sequence(int64_t /*stream*/, diagnostics::SequenceInput&) {}
+  /// After the pass, once: vectors to be added over all batches of the run. The order in which
+  /// streams are added must not depend on threads.
+  virtual void add_run_sums(std::vector<store::RunSum>&) {}
 };
 
 /// The measurements that `chosen` need, in the order of the table.
