@@ -12,7 +12,8 @@ what=${1:-build}
 
 build_packages="cmake ninja-build g++ pkg-config ccache python3
   libtorch-dev libopenblas0-openmp libhwy-dev nlohmann-json3-dev libcli11-dev libfmt-dev zlib1g-dev
-  libsqlitecpp-dev libssl-dev libpcre2-dev libicu-dev libpng-dev libjpeg-dev libgtest-dev"
+  libsqlitecpp-dev libssl-dev libpcre2-dev libicu-dev libpng-dev libjpeg-dev libgtest-dev
+  coinor-libclp-dev"
 
 packages=$build_packages
 case $what in
