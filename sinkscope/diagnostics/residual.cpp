@@ -1,7 +1,5 @@
-#include <algorithm>
-#include <vector>
-
 #include "sinkscope/diagnostics/heads.h"
+#include "sinkscope/diagnostics/median.h"
 #include "sinkscope/diagnostics/table.h"
 
 namespace sinkscope::diagnostics {
@@ -32,14 +30,6 @@ constexpr MetricInfo kMetrics[] = {
 constexpr std::span kAllMetrics(kMetrics);
 constexpr auto kAfterBlock = kAllMetrics.first<4>();
 constexpr auto kEmbedding = kAllMetrics.last<4>();
-
-double median(std::vector<double> values) {
-  if (values.empty()) return kNoData;
-  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*std::max_element(values.begin(), middle) + *middle) / 2;
-}
 
 double mean(std::span<const double> values) {
   if (values.empty()) return kNoData;

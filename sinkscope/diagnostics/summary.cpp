@@ -97,4 +97,19 @@ int formation_layer(std::span<const double> rates) {
   return -1;
 }
 
+Placement placement(std::span<const double> rate0, std::span<const double> rate1) {
+  double largest = 0, sum0 = 0, sum1 = 0;
+  for (size_t layer = 0; layer < rate0.size(); ++layer) {
+    largest = std::fmax(largest, rate0[layer]);
+    if (!std::isnan(rate0[layer])) sum0 += rate0[layer];
+    if (!std::isnan(rate1[layer])) sum1 += rate1[layer];
+  }
+  Placement result{kNoData, kNoData, kNoData};
+  if (rate0.empty()) return result;
+  if (largest > 0) result.concentration = rate0[std::min<size_t>(2, rate0.size() - 1)] / largest;
+  if (sum0 + sum1 > 0) result.displacement = sum1 / (sum0 + sum1);
+  result.reading = largest < kStageFloor ? 0 : result.concentration * (1 - result.displacement);
+  return result;
+}
+
 }  // namespace sinkscope::diagnostics

@@ -35,4 +35,14 @@ Interval wilson_interval(int64_t successes, int64_t total);
 /// is below 0.05. `rates` by layer, NaN where a layer was not measured.
 int formation_layer(std::span<const double> rates);
 
+/// Where the sink stands among the first layers and the first two positions (method.md section 13).
+struct Placement {
+  double concentration;  ///< rate of layer min(2, L - 1) / largest rate
+  double displacement;   ///< sum of position 1's rates / sum of both positions' rates
+  double reading;        ///< concentration (1 - displacement); 0 where no rate reaches 0.05
+};
+/// By layer, the sink rates of positions 0 and 1; NaN where a layer was not measured or a result is
+/// undefined.
+Placement placement(std::span<const double> rate0, std::span<const double> rate1);
+
 }  // namespace sinkscope::diagnostics

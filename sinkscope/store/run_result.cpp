@@ -6,6 +6,7 @@
 
 #include "sinkscope/diagnostics/summary.h"
 #include "sinkscope/store/aggregate.h"
+#include "sinkscope/store/derived.h"
 #include "sinkscope/store/errors.h"
 #include "sinkscope/store/run_facts.h"
 
@@ -170,6 +171,9 @@ RunResult read_run(const Store& store) {
   read_sizes(run, read_facts(run.facts));
   check_shapes(run);
   check_curves(run);
+  add_specialisation(run, events, store.values("sink_type"));
+  add_circuit(run);
+  add_range(run);
   return run;
 }
 

@@ -53,7 +53,8 @@ struct RunResult {
 ///    every sequence was; class_counts are the numbers of events classed nop, broadcast, other;
 ///  - sink_index_share is the share of the most frequent sink_index;
 ///  - top_activations keeps, of all (channel, position) places, the three with the largest sum of
-///    |value|, each with the mean of its values.
+///    |value|, each with the mean of its values;
+///  - of the diagnostics types, circuit and range, what their pages call derived (derived.h).
 RunResult read_run(const Store& store);
 
 }  // namespace sinkscope::store

@@ -74,9 +74,10 @@ TEST(SelectDiagnostics, PlainOnesAlwaysTheOthersByName) {
   EXPECT_EQ(names({}), plain);
   EXPECT_EQ(names({"massive"}), plain);
   EXPECT_EQ(names({"qk"}), plain + "qk ");
-  EXPECT_EQ(
-      names({"qk", "all"}),
-      "sink values update update_all mechanism massive residual branches similarity loss qk ");
+  std::string every;
+  for (const Diagnostic& diagnostic : all_diagnostics())
+    every += std::string(diagnostic.name) + " ";
+  EXPECT_EQ(names({"qk", "all"}), every);
   EXPECT_THROW(names({"all", "norms"}), Error);
 }
 
@@ -113,6 +114,27 @@ TEST(ClassName, OfEveryCode) {
   EXPECT_EQ(class_name(HeadClass::kBroadcast), "broadcast");
   EXPECT_EQ(class_name(HeadClass::kOther), "other");
   EXPECT_EQ(class_name(HeadClass::kTooShort), "too_short");
+}
+
+TEST(Placement, OfASinkInTheFirstLayers) {
+  const std::vector<double> rate0 = {0.1, 0.4, 0.6, 0.8}, rate1 = {0, 0.1, 0, 0};
+  const Placement found = placement(rate0, rate1);
+  EXPECT_DOUBLE_EQ(found.concentration, 0.75);
+  EXPECT_DOUBLE_EQ(found.displacement, 0.1 / 2.0);
+  EXPECT_DOUBLE_EQ(found.reading, 0.75 * 0.95);
+}
+
+TEST(Placement, ShallowModelsAndAbsentSinks) {
+  using V = std::vector<double>;
+  EXPECT_DOUBLE_EQ(placement(V{0.2, 0.4}, V{0, 0}).concentration, 1);  // the last of two layers
+  const Placement none = placement(V{0.01, 0.04, 0.02}, V{0, 0, 0});
+  EXPECT_EQ(none.reading, 0);
+  EXPECT_DOUBLE_EQ(none.concentration, 0.5);
+  const Placement zero = placement(V{0, 0, 0}, V{0, 0, 0});
+  EXPECT_TRUE(std::isnan(zero.concentration) && std::isnan(zero.displacement));
+  EXPECT_EQ(zero.reading, 0);
+  EXPECT_TRUE(std::isnan(placement(V{0.5, 0.5, kNoData}, V{0, 0, kNoData}).reading));
+  EXPECT_TRUE(std::isnan(placement(V{}, V{}).reading));
 }
 
 }  // namespace

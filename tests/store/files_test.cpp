@@ -192,7 +192,7 @@ TEST(StoreFile, NewerSchemaIsRefused) {
   const fs::path file = sinkscope::test::scratch_directory("newer") / "run.db";
   create(file);
   SQLite::Database(file.string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 99");
-  expect_error([&] { Store::open(file); }, ErrorKind::kUnsupported, {"version 99", "up to 2"});
+  expect_error([&] { Store::open(file); }, ErrorKind::kUnsupported, {"version 99", "up to"});
   expect_error([&] { Store::open_or_create(file, test::kIdentity, false); },
                ErrorKind::kUnsupported, {"version 99"});
 }
@@ -202,12 +202,12 @@ TEST(StoreFile, OlderSchemaIsReadAndUpgraded) {
   const fs::path file = sinkscope::test::scratch_directory("older") / "run.db";
   measure_rest(file);
   SQLite::Database(file.string(), SQLite::OPEN_READWRITE)
-      .exec("DROP TABLE run_sum; PRAGMA user_version = 1");
+      .exec("DROP TABLE run_sum; DROP TABLE effect; PRAGMA user_version = 1");
   EXPECT_TRUE(Store::open(file)->run_sums().empty());
   EXPECT_EQ(Store::open(file)->finished().size(), 8u);
   test::put_sample(*create(file), {8});
   EXPECT_EQ(Store::open(file)->run_sums().size(), 2u);
-  EXPECT_EQ(SQLite::Database(file.string()).execAndGet("PRAGMA user_version").getInt(), 2);
+  EXPECT_GT(SQLite::Database(file.string()).execAndGet("PRAGMA user_version").getInt(), 1);
 }
 
 TEST(StoreFile, PathsThatCannotBeUsed) {

@@ -17,7 +17,7 @@ SEQUENCES = 400
 def command(program, store):
     # Small batches, so that a kill falls between, before and inside many transactions.
     return [program, "scan", str(MODEL), "-f", str(TEXT), "--max-seqs", str(SEQUENCES), "--seq-len", "64",
-            "--batch-tokens", "256", "-t", "1", "-q", "-o", str(store)]
+            "--batch-tokens", "256", "--diag", "circuit", "-t", "1", "-q", "-o", str(store)]
 
 
 def contents(store):
