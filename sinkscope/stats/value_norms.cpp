@@ -7,19 +7,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sinkscope/stats/dot.h"
+
 namespace sinkscope::stats {
 namespace {
 
-/// sqrt(a . b), a negative rounding residue taken as 0. Four sums, so that none waits for itself.
+/// sqrt(a . b), a negative rounding residue taken as 0.
 double root(const float* a, const float* b, int64_t width) {
-  float sum[4] = {};
-  int64_t c = 0;
-  for (; c + 4 <= width; c += 4) {
-    for (int64_t i = 0; i < 4; ++i) sum[i] += a[c + i] * b[c + i];
-  }
-  for (; c < width; ++c) sum[0] += a[c] * b[c];
-  const double total = static_cast<double>(sum[0]) + sum[1] + sum[2] + sum[3];
-  return std::sqrt(std::max(0.0, total));
+  return std::sqrt(std::max(0.0, dot(a, b, width)));
 }
 
 }  // namespace
