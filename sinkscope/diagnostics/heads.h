@@ -32,4 +32,11 @@ inline double head_value(const Record& record, std::string_view metric, int laye
   return head < values.size() ? values[head] : kNoData;
 }
 
+/// The entries of one head in a head metric, [width].
+inline std::span<double> head_entries(const MetricInfo& metric, int layer, size_t head,
+                                      Record& record) {
+  const auto width = static_cast<size_t>(metric.width);
+  return record.values(metric, layer).subspan(head * width, width);
+}
+
 }  // namespace sinkscope::diagnostics
