@@ -8,9 +8,14 @@ namespace sinkscope::diagnostics {
 
 std::span<const Diagnostic> all_diagnostics() {
   static const std::array table = {
-      sink_diagnostic(),       values_diagnostic(),  update_diagnostic(),   update_all_diagnostic(),
-      mechanism_diagnostic(),  massive_diagnostic(), residual_diagnostic(), branches_diagnostic(),
-      similarity_diagnostic(), loss_diagnostic(),    qk_diagnostic(),
+      sink_diagnostic(),        values_diagnostic(),    update_diagnostic(),
+      update_all_diagnostic(),  mechanism_diagnostic(), massive_diagnostic(),
+      residual_diagnostic(),    branches_diagnostic(),  similarity_diagnostic(),
+      loss_diagnostic(),        qk_diagnostic(),        selection_diagnostic(),
+      smoothing_diagnostic(),   switch_diagnostic(),    mlp_diagnostic(),
+      conditional_diagnostic(), types_diagnostic(),     circuit_diagnostic(),
+      range_diagnostic(),       recommend_diagnostic(), geometry_diagnostic(),
+      cost_diagnostic(),
   };
   return table;
 }

@@ -17,5 +17,16 @@ Diagnostic branches_diagnostic();
 Diagnostic similarity_diagnostic();
 Diagnostic loss_diagnostic();
 Diagnostic qk_diagnostic();
+Diagnostic recommend_diagnostic();
+Diagnostic selection_diagnostic();
+Diagnostic smoothing_diagnostic();
+Diagnostic switch_diagnostic();
+Diagnostic mlp_diagnostic();
+Diagnostic conditional_diagnostic();
+Diagnostic types_diagnostic();
+Diagnostic circuit_diagnostic();
+Diagnostic range_diagnostic();
+Diagnostic geometry_diagnostic();
+Diagnostic cost_diagnostic();
 
 }  // namespace sinkscope::diagnostics

@@ -19,6 +19,14 @@ constexpr Row kTable[] = {
     {Part::kBranches, branches_measurement},
     {Part::kLoss, loss_measurement},
     {Part::kSpectrum, spectrum_measurement},
+    {Part::kSelection, selection_measurement},
+    {Part::kSmoothing, smoothing_measurement},
+    {Part::kRouting, routing_measurement},
+    {Part::kTypes, types_measurement},
+    {Part::kCircuit, circuit_measurement},
+    {Part::kRange, range_measurement},
+    {Part::kGeometry, geometry_measurement},
+    {Part::kWeightSize, weight_size_measurement},
 };
 
 bool needed(std::span<const diagnostics::Diagnostic* const> chosen, Part part) {
