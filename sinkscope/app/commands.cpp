@@ -1,5 +1,6 @@
 #include "sinkscope/app/commands.h"
 
+#include "sinkscope/app/ablate/ablate.h"
 #include "sinkscope/app/inspect.h"
 #include "sinkscope/app/report.h"
 #include "sinkscope/app/scan.h"
@@ -8,7 +9,7 @@
 
 extern "C" const sinkscope::app::Commands* sinkscope_commands() {
   namespace app = sinkscope::app;
-  static constexpr app::Commands kCommands{app::scan, app::inspect, app::verify, app::selftest,
-                                           app::report};
+  static constexpr app::Commands kCommands{app::scan,   app::ablate,   app::inspect,
+                                           app::verify, app::selftest, app::report};
   return &kCommands;
 }

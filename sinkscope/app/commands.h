@@ -12,6 +12,7 @@ namespace sinkscope::app {
 /// 0.3 s to load, and --help must not wait for it.
 struct Commands {
   int (*scan)(const ScanOptions&, Console&);
+  int (*ablate)(const AblateOptions&, Console&);
   int (*inspect)(const InspectOptions&, Console&);
   int (*verify)(const VerifyOptions&, Console&);
   int (*selftest)(const SelftestOptions&, Console&);

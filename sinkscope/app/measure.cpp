@@ -14,8 +14,8 @@ Measure::Measure(const model::ModelSpec& spec, const MeasureOptions& options,
       options_(options),
       sequences_(sequences),
       curves_(static_cast<size_t>(spec.layers)),
-      measurements_(make_measurements(options.diagnostics,
-                                      {spec, options_.thresholds, sequences, options_.seed})) {
+      measurements_(make_measurements(options.diagnostics, {spec, options_.thresholds, sequences,
+                                                            options_.seed, options_.types})) {
   for (size_t s = 0; s < sequences.size(); ++s) {
     records_.emplace_back(static_cast<int>(spec.layers), static_cast<int>(spec.heads));
   }
@@ -113,11 +113,16 @@ void Measure::on_layer(const forward::LayerState& state) {
   add_curves(attention, state.layer);
 }
 
+void Measure::set_advice(size_t stream, const stats::AdviceValues& advice) {
+  advice_[stream] = advice;
+}
+
 void Measure::finish() {
   for (const auto& measurement : measurements_) measurement->add_run_sums(run_sums_);
   for (size_t s = 0; s < records_.size(); ++s) {
     diagnostics::SequenceInput input;
     input.tokens = sequences_[s]->tokens();
+    if (const auto found = advice_.find(s); found != advice_.end()) input.advice = &found->second;
     for (const auto& measurement : measurements_) {
       measurement->measure_sequence(static_cast<int64_t>(s), input);
     }

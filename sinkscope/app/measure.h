@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "sinkscope/app/measurements/measurement.h"
+#include "sinkscope/stats/advice_values.h"
 #include "sinkscope/stats/head_attention.h"
 
 namespace sinkscope::app {
@@ -18,6 +20,7 @@ struct MeasureOptions {
   std::set<int> layers;                                ///< layers to measure
   std::optional<std::set<std::pair<int, int>>> heads;  ///< (layer, head); none: all
   uint64_t seed = 0;
+  TypesOf types;  ///< of the positions of a sequence; empty: not known
 };
 
 /// Joins forward, stats and diagnostics: listens to a pass over a batch of streams and leaves one
@@ -33,8 +36,11 @@ class Measure : public forward::Observer {
   void on_activation(const forward::Activation& activation) override;
   void on_layer(const forward::LayerState& state) override;
 
-  /// After the pass: sequence metrics, then the results.
+  /// After the pass, and before finish(): what edits of a stream did.
+  void set_advice(size_t stream, const stats::AdviceValues& advice);
+  /// Sequence metrics, then the results.
   void finish();
+  std::span<const diagnostics::Record> records() const { return records_; }
   const diagnostics::Record& record(size_t stream) const { return records_[stream]; }
   /// What the measurements add over the streams of the batch.
   const std::vector<store::RunSum>& run_sums() const { return run_sums_; }
@@ -53,6 +59,7 @@ class Measure : public forward::Observer {
   std::span<const store::SequenceInfo* const> sequences_;
   std::vector<diagnostics::Record> records_;
   std::vector<store::Curve> curves_;
+  std::map<size_t, stats::AdviceValues> advice_;  // by stream
   std::vector<store::RunSum> run_sums_;
   std::vector<std::unique_ptr<Measurement>> measurements_;
 };

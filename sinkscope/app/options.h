@@ -27,11 +27,10 @@ struct InputOptions {
   uint64_t seed = 0;                ///< chooses the sequences where a file has more than max_seqs
 };
 
-struct ScanOptions {
+/// What runs, and how: shared by the commands that measure.
+struct RunModelOptions {
   std::string model;
   InputOptions inputs;
-  std::string layers, heads;             ///< "0-3,7", "L5H3,L6H0-3"; empty: all
-  std::vector<std::string> diagnostics;  ///< beyond the plain ones; "all"
   diagnostics::Thresholds thresholds;
   std::string dtype = "f32";
   std::string device = "cpu";
@@ -41,8 +40,32 @@ struct ScanOptions {
   int64_t max_memory = 0;        ///< bytes; 0: what the machine has free
   bool allow_nonfinite = false;  ///< run although weights hold NaN or infinities
   bool beyond_context = false;   ///< run sequences longer than the model was made for
-  std::string output;            ///< store; empty: in memory
-  std::string report;            ///< HTML page; empty: none
+};
+
+struct ScanOptions : RunModelOptions {
+  std::string layers, heads;             ///< "0-3,7", "L5H3,L6H0-3"; empty: all
+  std::vector<std::string> diagnostics;  ///< beyond the plain ones; "all"
+  std::string output;                    ///< store; empty: in memory
+  std::string report;                    ///< HTML page; empty: none
+  std::string format = "table";
+  bool overwrite = false;
+  bool ascii = false;
+};
+
+struct AblateOptions : RunModelOptions {
+  std::vector<std::string> interventions = {"remove-column", "zero-sink-value",
+                                            "zero-nonsink-value"};
+  std::string heads = "auto";  ///< "auto": heads with a sink event; "all"; "L5H3,L6H0-3"
+  std::string key = "sink";    ///< key that edits of a head act on: its dominant one, or a position
+  std::vector<int64_t> blocks;    ///< of edits that name blocks; empty: the edit's own
+  int64_t position = 8;           ///< of self-only and bos-move
+  int64_t window = 16;            ///< keys that `window` leaves
+  double offset = -2;             ///< of logit-offset
+  int64_t repeats = 4;            ///< of bos-repeat
+  int64_t swap_id = -1;           ///< of bos-swap; -1: a random one
+  int64_t split = 16;             ///< channels of force-sink
+  std::vector<int64_t> channels;  ///< of zero-massive, mean-massive; empty: those found
+  std::string output;             ///< store; empty: in memory
   std::string format = "table";
   bool overwrite = false;
   bool ascii = false;

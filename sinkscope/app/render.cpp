@@ -8,6 +8,7 @@
 
 #include "sinkscope/base/error.h"
 #include "sinkscope/report/csv.h"
+#include "sinkscope/report/effects.h"
 #include "sinkscope/report/html.h"
 #include "sinkscope/report/json.h"
 #include "sinkscope/report/npz.h"
@@ -17,6 +18,16 @@
 namespace sinkscope::app {
 namespace fs = std::filesystem;
 namespace {
+
+report::TerminalOptions terminal_options(const RenderOptions& options, const Console& console) {
+  report::TerminalOptions terminal;
+  terminal.columns = console.columns, terminal.rows = console.rows;
+  terminal.ascii = options.ascii;
+  terminal.colour = console.colour && console.out_is_terminal && options.file.empty();
+  terminal.results = options.results, terminal.page = options.report;
+  terminal.next = options.next;
+  return terminal;
+}
 
 void check_file(const std::string& flag, const std::string& file, bool overwrite) {
   if (file.empty()) return;
@@ -85,13 +96,7 @@ void render(const store::Store& store, const RenderOptions& options, Console& co
     } else if (options.format == "npz") {
       report::write_npz(run, out);
     } else {
-      report::TerminalOptions terminal;
-      terminal.columns = console.columns, terminal.rows = console.rows;
-      terminal.ascii = options.ascii;
-      terminal.colour = console.colour && console.out_is_terminal && options.file.empty();
-      terminal.results = options.results, terminal.page = options.report,
-      terminal.next = options.next;
-      report::write_terminal(run, terminal, out);
+      report::write_terminal(run, terminal_options(options, console), out);
     }
   };
   if (options.file.empty()) {
@@ -102,6 +107,28 @@ void render(const store::Store& store, const RenderOptions& options, Console& co
   if (options.format == "csv" || options.format == "npz") {
     write_file(side_file(options.file),
                [&](std::ostream& out) { report::write_run_json(run, out); });
+  }
+}
+
+void render_effects(const store::EffectStore& store, const RenderOptions& options,
+                    Console& console) {
+  if (options.format == "npz" || !options.report.empty()) {
+    throw Error(ErrorKind::kUsage, "write results", "effects of interventions as npz or page",
+                "table, json or csv");
+  }
+  const auto results = [&](std::ostream& out) {
+    if (options.format == "json") {
+      report::write_effects_json(store, out);
+    } else if (options.format == "csv") {
+      report::write_effects_csv(store, out);
+    } else {
+      report::write_effects_terminal(store, terminal_options(options, console), out);
+    }
+  };
+  if (options.file.empty()) {
+    results(console.out);
+  } else {
+    write_file(options.file, results);
   }
 }
 

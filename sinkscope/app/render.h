@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sinkscope/app/console.h"
+#include "sinkscope/store/effects.h"
 #include "sinkscope/store/store.h"
 
 namespace sinkscope::app {
@@ -26,6 +27,10 @@ void check_outputs(const RenderOptions& options, const Console& console);
 
 /// Writes page, then results.
 void render(const store::Store& store, const RenderOptions& options, Console& console);
+
+/// The results of `ablate`; --format npz and a page are kUsage.
+void render_effects(const store::EffectStore& store, const RenderOptions& options,
+                    Console& console);
 
 /// Writes `file` through `write` under a temporary name, then renames it.
 void write_file(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);

@@ -14,6 +14,10 @@ int report(const ReportOptions& options, Console& console) {
   render_options.overwrite = options.overwrite;
   check_outputs(render_options, console);
   const auto store = store::Store::open(options.store);
+  if (store->identity().contains(std::string(store::kInterventionsKey))) {
+    render_effects(*store::EffectStore::open(options.store), render_options, console);
+    return 0;
+  }
   render(*store, render_options, console);
   return 0;
 }

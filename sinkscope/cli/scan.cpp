@@ -28,34 +28,12 @@ void add_scan(CLI::App& app, Action& action) {
   auto options = std::make_shared<app::ScanOptions>();
   CLI::App& command = *app.add_subcommand(
       "scan", "measure every head of a model: sinks, what they do, norms, massive activations");
-  command
-      .add_option("MODEL", options->model,
-                  ".gguf file, directory with config.json and safetensors, or cached hub id")
-      ->required();
-  add_input_flags(command, options->inputs);
+  add_model_flags(command, *options);
   command.add_option("--layers", options->layers, "layers to measure, such as 0-3,7; default all");
   command.add_option("--heads", options->heads,
                      "heads to measure, such as L5H3,L6H0-3; default all");
   command.add_option("--diag", options->diagnostics, "further diagnostics by name, or all")
       ->delimiter(',');
-  command.add_option("--dtype", options->dtype, "arithmetic of the linear layers: f32, bf16")
-      ->check(CLI::IsMember({"f32", "bf16"}))
-      ->capture_default_str();
-  command.add_option("--device", options->device, "where to run")->capture_default_str();
-  add_thread_flag(command, options->threads);
-  command
-      .add_option("--batch-tokens", options->batch_tokens,
-                  "tokens that share one reading of the weights")
-      ->capture_default_str();
-  command
-      .add_option("--max-memory", options->max_memory,
-                  "bytes (k, m, g understood) above which a run is refused; 0: what is free")
-      ->transform(CLI::AsSizeValue(false))
-      ->capture_default_str();
-  command.add_flag("--allow-nonfinite", options->allow_nonfinite,
-                   "run although weights hold NaN or infinities");
-  command.add_flag("--beyond-context", options->beyond_context,
-                   "run sequences longer than the model was made for");
   command.add_option("-o,--output", options->output,
                      "store of the run; the same command again resumes it");
   command.add_option("--report", options->report, "write the HTML page to this file");

@@ -42,6 +42,32 @@ void add_input_flags(CLI::App& command, app::InputOptions& inputs) {
       ->capture_default_str();
 }
 
+void add_model_flags(CLI::App& command, app::RunModelOptions& options) {
+  command
+      .add_option("MODEL", options.model,
+                  ".gguf file, directory with config.json and safetensors, or cached hub id")
+      ->required();
+  add_input_flags(command, options.inputs);
+  command.add_option("--dtype", options.dtype, "arithmetic of the linear layers: f32, bf16")
+      ->check(CLI::IsMember({"f32", "bf16"}))
+      ->capture_default_str();
+  command.add_option("--device", options.device, "where to run")->capture_default_str();
+  add_thread_flag(command, options.threads);
+  command
+      .add_option("--batch-tokens", options.batch_tokens,
+                  "tokens that share one reading of the weights")
+      ->capture_default_str();
+  command
+      .add_option("--max-memory", options.max_memory,
+                  "bytes (k, m, g understood) above which a run is refused; 0: what is free")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
+  command.add_flag("--allow-nonfinite", options.allow_nonfinite,
+                   "run although weights hold NaN or infinities");
+  command.add_flag("--beyond-context", options.beyond_context,
+                   "run sequences longer than the model was made for");
+}
+
 void add_format_flag(CLI::App& command, std::string& format, std::vector<std::string> formats) {
   command.add_option("--format", format, "of the results on stdout")
       ->check(CLI::IsMember(std::move(formats)))

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sinkscope/diagnostics/token_type.h"
 #include "sinkscope/stats/values.h"
 
 namespace sinkscope::diagnostics {
@@ -79,13 +80,16 @@ enum class Part {
   kSimilarity,  ///< normed_in
   kBranches,    ///< attn_out_norm_first, mlp_out_norm_first
   kLoss,        ///< SequenceInput::loss_sum, loss_tokens
-  kSpectrum,    ///< HeadValues::qk_spectrum
+  kAdvice,      ///< SequenceInput::advice; measured by further passes, not by a measurement
+  kSpectrum,    ///< HeadValues::qk_spectrum, qk_spectrum_plain; LayerInput::qk_ratio_random
   kGeometry,    ///< LayerInput::geometry, HeadValues::geometry
   kSmoothing,   ///< HeadValues::smoothing
   kRouting,     ///< HeadValues::routing
+  kSelection,   ///< HeadValues::selection
   kWeightSize,  ///< HeadValues::weight_size
   kCircuit,     ///< LayerInput::circuit
   kRange,       ///< LayerInput::range
+  kTypes,       ///< LayerInput::types
 };
 
 /// Everything measured at one layer of one sequence; parts that were not measured are null.
@@ -99,6 +103,8 @@ struct LayerInput {
   const stats::GeometryValues* geometry = nullptr;      ///< of z
   const stats::CircuitValues* circuit = nullptr;        ///< position 0 at every tap of the block
   const stats::RangeValues* range = nullptr;            ///< what 16 and 8 bits lose
+  std::span<const TokenType> types;                     ///< [T]; empty: not known
+  double qk_ratio_random = kNoData;      ///< sigma_1 / sigma_2 of a random map of that shape
   double attn_out_norm_first = kNoData;  ///< length of what attention adds to position 0
   double mlp_out_norm_first = kNoData;   ///< length of what the MLP adds to position 0
 };
@@ -107,6 +113,7 @@ struct SequenceInput {
   int64_t tokens = 0;
   double loss_sum = kNoData;  ///< sum of next-token negative log likelihoods, nats
   int64_t loss_tokens = 0;    ///< number of predicted tokens
+  const stats::AdviceValues* advice = nullptr;  ///< of the sequences on which edits were tried
 };
 
 /// One diagnostic: a file, a row in the table, a page docs/diagnostics/NAME.md, a test with a

@@ -17,10 +17,12 @@ namespace sinkscope::forward {
 
 inline constexpr int64_t kAllHeads = -1;
 
-/// v at `position` <- `value` [K], or 0 where it is undefined; the weights stay.
+/// v at `position` <- `value` [K], or 0 where it is undefined; the weights stay. `for_others`: the
+/// query at `position` itself keeps what it had.
 struct ValueEdit {
   int64_t layer = 0, head = 0, position = 0;
   at::Tensor value = {};
+  bool for_others = false;
 };
 
 /// Adds `offset` to the logits of the key at `position`. kRemoved: the key gets no attention and

@@ -50,6 +50,8 @@ class Runner {
   /// Bytes that `run` will hold at its peak for streams and forks of these lengths, statistics
   /// included.
   int64_t planned_bytes(std::span<const int64_t> lengths) const;
+  /// Most rows of final states and logits that are offered in one call.
+  int64_t rows_at_once() const { return options_.chunk_rows; }
 
  private:
   const model::Model& model_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sinkscope/base/error.h"
+#include "sinkscope/report/advice.h"
 #include "sinkscope/report/findings.h"
 #include "sinkscope/report/json.h"
 #include "sinkscope/report/labels.h"
@@ -37,7 +38,9 @@ Json rounded(double value) {
 
 Json finding_objects(const RunResult& run) {
   Json findings = Json::array();
-  for (const Finding& finding : find_findings(run)) {
+  std::vector<Finding> all = find_findings(run);
+  for (Finding& advice : find_advice(run)) all.push_back(std::move(advice));
+  for (const Finding& finding : all) {
     findings.push_back({{"text", finding.text},
                         {"view", finding.view},
                         {"layer", finding.layer ? Json(*finding.layer) : Json()},

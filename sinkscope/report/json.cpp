@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "sinkscope/report/advice.h"
 #include "sinkscope/report/labels.h"
 #include "sinkscope/report/text.h"
 #include "sinkscope/store/run_facts.h"
@@ -218,6 +219,17 @@ Json layer_object(const RunResult& run, const std::vector<StoredMetric>& metrics
   return layer;
 }
 
+Json advice_objects(const RunResult& run) {
+  Json advice = Json::array();
+  for (const Finding& finding : find_advice(run)) {
+    advice.push_back({{"about", finding.key},
+                      {"text", finding.text},
+                      {"loss_change", number(finding.number)},
+                      {"evidence", finding.evidence}});
+  }
+  return advice;
+}
+
 Json identity_object(const RunResult& run) {
   Json identity = Json::object();
   for (const auto& [key, text] : run.identity) {
@@ -269,6 +281,7 @@ Json scan_document(const RunResult& run) {
           {"summary", summary_object(run)},
           {"heads", std::move(heads)},
           {"layers", std::move(layers)},
+          {"advice", advice_objects(run)},
           {"warnings", facts.warnings},
           {"timing", timing_object(facts)}};
 }

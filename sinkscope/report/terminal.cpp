@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "sinkscope/report/advice.h"
 #include "sinkscope/report/findings.h"
 #include "sinkscope/report/labels.h"
 #include "sinkscope/report/map.h"
@@ -111,6 +112,9 @@ void write_terminal(const store::RunResult& run, const TerminalOptions& options,
   std::vector<std::string> findings;
   for (const Finding& finding : find_findings(run)) findings.push_back(finding.text);
   write_paragraphs("Findings", findings, options.columns, out);
+  std::vector<std::string> advice;
+  for (const Finding& finding : find_advice(run)) advice.push_back(finding.text);
+  write_paragraphs("Advice", advice, options.columns, out);
   write_warnings(facts, options.columns, out);
   write_results(options, out);
 }

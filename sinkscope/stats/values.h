@@ -45,6 +45,8 @@ struct UpdateValues {
 struct GeometryValues;
 struct SmoothingValues;
 struct RoutingValues;
+struct AdviceValues;
+struct SelectionValues;
 struct WeightSizeValues;
 struct CircuitValues;
 struct RangeValues;
@@ -58,8 +60,11 @@ struct HeadValues {
   const GeometryValues* geometry = nullptr;       ///< of the rotated q and k
   const SmoothingValues* smoothing = nullptr;     ///< identity to uniform attention
   const RoutingValues* routing = nullptr;         ///< what queries do with the dominant key
+  const SelectionValues* selection = nullptr;     ///< how queries find the dominant key
   const WeightSizeValues* weight_size = nullptr;  ///< norms of W_QK and W_VO
-  std::span<const double> qk_spectrum;            ///< singular values of W_Q^T W_K, largest first
+  /// Singular values of W_Q^T W_K, largest first, with the gain of the norm before folded in.
+  std::span<const double> qk_spectrum;
+  std::span<const double> qk_spectrum_plain;  ///< the same of the weights alone
 };
 
 struct TopActivation {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sinkscope/diagnostics/specialisation.h"
 #include "sinkscope/diagnostics/summary.h"
 #include "sinkscope/stats/site.h"
 #include "sinkscope/store/errors.h"
@@ -113,6 +114,17 @@ void add_placement(RunResult& run) {
   // clang-format on
 }
 
+/// Rank correlation over the heads of block 0 of how even their attention is and how much of the
+/// separation of position 0 is theirs.
+double separation_rank(const RunResult& run) {
+  std::vector<double> entropy, separation;
+  for (int h = 0; h < run.heads; ++h) {
+    const double e = run.head("entropy_norm", 0, h), s = run.head("p0_separation_head", 0, h);
+    if (!std::isnan(e) && !std::isnan(s)) entropy.push_back(e), separation.push_back(s);
+  }
+  return diagnostics::rank_correlation(entropy, separation);
+}
+
 /// What the verdict on the circuit needs of one run.
 void add_circuit_parts(RunResult& run) {
   double sum = 0, least = kNoData;
@@ -132,6 +144,9 @@ void add_circuit_parts(RunResult& run) {
               layers == 0 ? kNoData : sum / layers);
   add_derived(run, {.name = "p0_cosine_least", .unit = "",
                     .definition = "least of the same"}, least);
+  add_derived(run, {.name = "p0_separation_rank", .unit = "",
+                    .definition = "Spearman correlation of entropy_norm and p0_separation_head over the heads of block 0"},
+              separation_rank(run));
   // clang-format on
 }
 

@@ -31,6 +31,25 @@ void compare_layers(const store::Store& store, const Reference& reference, const
   }
 }
 
+/// Margins of the first sequences: [n, layers, 5] of g_Z, its lower bound, g_D, its lower bound and
+/// the mean length of z.
+void compare_margins(const store::Store& store, const Reference& reference,
+                     const std::string& name) {
+  const std::vector<float> expected = reference.read(name);
+  for (size_t layer = 0; layer < kLayers; ++layer) {
+    const int l = static_cast<int>(layer);
+    const auto z = store.values("margin_z", l), d = store.values("margin_d", l),
+               gap = store.values("geometry_gap", l);
+    for (size_t s = 0; s < expected.size() / (kLayers * 5); ++s) {
+      const float* row = &expected[(s * kLayers + layer) * 5];
+      const auto at = static_cast<int64_t>(s);
+      EXPECT_NEAR(z.at(at)[0], row[0], 1e-5 * row[4]) << name << " layer " << layer;
+      EXPECT_NEAR(d.at(at)[0], row[2], 1e-5 * row[4]) << name << " layer " << layer;
+      EXPECT_LE(gap.at(at)[0], 1e-9) << name << " layer " << layer;
+    }
+  }
+}
+
 class SmolLm2 : public testing::TestWithParam<const char*> {};
 
 TEST_P(SmolLm2, EqualsTheReference) {
@@ -59,6 +78,11 @@ TEST_P(SmolLm2, EqualsTheReference) {
   compare_layers(*store, reference, {"cos_p0_mean", "cos0_mean", 5e-6, false}, 0);
   compare_layers(*store, reference, {"cos_pair_mean", "pair_cos", 5e-6, false}, 0);
   compare_layers(*store, reference, {"cos_pair_mean_rest", "pair_cos_rest", 5e-6, false}, 0);
+
+  if (numbers.contains("margins_" + std::string(GetParam()))) {
+    const Reference whole(numbers_file.parent_path() / "reference.safetensors");
+    compare_margins(*store, whole, "margins_" + std::string(GetParam()));
+  }
 
   // A query that gives its sink exactly 0.5 within rounding may fall on either side.
   const double tokens = static_cast<double>(numbers["conditions"][GetParam()]["ids"][0].size());

@@ -24,7 +24,7 @@ std::vector<int32_t> some_ids(int64_t count, int64_t from = 0) {
   return ids;
 }
 
-struct Run {
+struct Passed {
   Recorder recorder;
   const at::Tensor& tap(size_t stream, Tap tap, int layer = 0) const {
     return recorder.stream(stream).at(tap_name(tap, layer));
@@ -34,8 +34,8 @@ struct Run {
   }
 };
 
-Run run(const model::Model& model, std::vector<Stream> streams, std::vector<Fork> forks) {
-  Run result;
+Passed run(const model::Model& model, std::vector<Stream> streams, std::vector<Fork> forks) {
+  Passed result;
   Observer* observers[] = {&result.recorder};
   RunOptions options;
   options.chunk_rows = 7;  // forks and chunks must not care about each other
@@ -45,13 +45,19 @@ Run run(const model::Model& model, std::vector<Stream> streams, std::vector<Fork
 
 double largest(const at::Tensor& difference) { return difference.abs().max().item<double>(); }
 
+/// Rows of a fork lie elsewhere than its stream's, so products round otherwise.
+bool same(const at::Tensor& a, const at::Tensor& b) {
+  return largest(a - b) < 5e-6 * std::max(1.0, largest(a));
+}
+
 const std::vector<std::string> kCausal = {"llama",        "gemma2", "gpt_oss", "phi",
                                           "falcon_alibi", "gpt2",   "bloom"};
 
 /// What the head of a stream does at `layer` in float64, from the recorded pattern and values.
 struct HeadInDouble {
   at::Tensor a, v;  // [T, T], [T, K]
-  HeadInDouble(const Run& r, size_t stream, int layer, int64_t head, const model::ModelSpec& spec)
+  HeadInDouble(const Passed& r, size_t stream, int layer, int64_t head,
+               const model::ModelSpec& spec)
       : a(r.tap(stream, Tap::kPattern, layer)[head].to(at::kDouble)),
         v(r.head(stream, Tap::kV, layer, head / (spec.heads / spec.kv_heads))) {}
 };
@@ -59,7 +65,7 @@ struct HeadInDouble {
 TEST(Forks, AForkWithoutEffectEqualsItsStream) {
   for (const std::string& name : kCausal) {
     const auto model = open_case(name);
-    const Run r =
+    const Passed r =
         run(*model, {{some_ids(12)}, {some_ids(9, 5)}},
             {{1, {ColumnEdit{1, kAllHeads, 0, 0.0f}}}, {0, {BranchEdit{0, 3, Branch::kMlp, 1}}}});
     EXPECT_LT(largest(r.tap(2, Tap::kLogits) - r.tap(1, Tap::kLogits)), 1e-5) << name;
@@ -74,7 +80,7 @@ TEST(Forks, AValueEditObeysTheExactIdentity) {
     const model::ModelSpec& spec = model->spec();
     const int64_t head = spec.heads - 1, position = 2;
     const at::Tensor donor = at::linspace(-1, 1, spec.head_width);
-    const Run r =
+    const Passed r =
         run(*model, {{some_ids(12)}},
             {{0, {ValueEdit{1, head, position, {}}}}, {0, {ValueEdit{1, head, position, donor}}}});
     const HeadInDouble base(r, 0, 1, head, spec);
@@ -90,18 +96,28 @@ TEST(Forks, AValueEditObeysTheExactIdentity) {
       const at::Tensor did = r.head(fork, Tap::kZ, 1, head) - r.head(0, Tap::kZ, 1, head);
       EXPECT_LT(largest(did - identity), 2e-6 * std::max(1.0, largest(base.v))) << name;
       for (int64_t other = 0; other + 1 < spec.heads; ++other) {
-        EXPECT_EQ(largest(r.head(fork, Tap::kZ, 1, other) - r.head(0, Tap::kZ, 1, other)), 0)
+        EXPECT_TRUE(same(r.head(fork, Tap::kZ, 1, other), r.head(0, Tap::kZ, 1, other)))
             << name << ": an edit of one head reached another of its group";
       }
     }
   }
 }
 
+TEST(Forks, AValueMayChangeForTheOtherQueriesAlone) {
+  const auto model = open_case("llama");
+  const Passed r = run(*model, {{some_ids(10)}},
+                       {{0, {ValueEdit{0, 1, 3, {}}}}, {0, {ValueEdit{0, 1, 3, {}, true}}}});
+  const at::Tensor all = r.head(1, Tap::kZ, 0, 1), others = r.head(2, Tap::kZ, 0, 1);
+  EXPECT_TRUE(same(others[3], r.head(0, Tap::kZ, 0, 1)[3]));
+  EXPECT_GT(largest(all[3] - others[3]), 1e-3);
+  EXPECT_TRUE(same(all.slice(0, 4), others.slice(0, 4)));
+}
+
 TEST(Forks, ARemovedColumnIsSoftmaxWithoutIt) {
   for (const std::string& name : kCausal) {
     const auto model = open_case(name);
     const model::ModelSpec& spec = model->spec();
-    const Run r = run(*model, {{some_ids(12)}}, {{0, {ColumnEdit{0, 1, 0}}}});
+    const Passed r = run(*model, {{some_ids(12)}}, {{0, {ColumnEdit{0, 1, 0}}}});
     if (model->weights().has("blocks.{}.sinks")) continue;  // its rows do not sum to one
     const HeadInDouble base(r, 0, 0, 1, spec);
     at::Tensor expected = (at::matmul(base.a, base.v) - base.a.slice(1, 0, 1) * base.v[0]) /
@@ -119,11 +135,11 @@ TEST(Forks, WithoutItsFirstColumnARotaryModelHasNeverSeenTheFirstToken) {
     without.edits.push_back(ColumnEdit{layer, kAllHeads, 0});
   }
   const std::vector<int32_t> ids = some_ids(14);
-  const Run r = run(*model, {{ids}, {{ids.begin() + 1, ids.end()}}}, {without});
+  const Passed r = run(*model, {{ids}, {{ids.begin() + 1, ids.end()}}}, {without});
   const at::Tensor edited = r.tap(2, Tap::kLogits).slice(0, 1), shorter = r.tap(1, Tap::kLogits);
   EXPECT_LT(largest(edited - shorter), 2e-5 * std::max(1.0, largest(shorter)));
   // Near miss: removing only one block's column is something else.
-  const Run one = run(*model, {{ids}}, {{0, {ColumnEdit{0, kAllHeads, 0}}}});
+  const Passed one = run(*model, {{ids}}, {{0, {ColumnEdit{0, kAllHeads, 0}}}});
   EXPECT_GT(largest(one.tap(1, Tap::kLogits).slice(0, 1) - shorter), 1e-3);
 }
 
@@ -139,9 +155,9 @@ TEST(Forks, ManyForksOfOnePassEqualSeparatePasses) {
       }
     }
   }
-  const Run all = run(*model, streams, forks);
+  const Passed all = run(*model, streams, forks);
   for (size_t f = 0; f < forks.size(); ++f) {
-    const Run alone = run(*model, streams, {forks[f]});
+    const Passed alone = run(*model, streams, {forks[f]});
     EXPECT_LT(largest(all.tap(2 + f, Tap::kLogits) - alone.tap(2, Tap::kLogits)), 1e-5) << f;
     EXPECT_GT(largest(all.tap(2 + f, Tap::kLogits) -
                       all.tap(static_cast<size_t>(forks[f].parent), Tap::kLogits)),
@@ -154,21 +170,21 @@ TEST(Forks, AHeadSetToZeroWritesNothing) {
   const auto model = open_case("llama");
   const int64_t width = model->spec().head_width, tokens = 10;
   const at::Tensor own = at::arange(tokens * width, at::kFloat).view({tokens, width}) * 0.01;
-  const Run r = run(*model, {{some_ids(tokens)}},
-                    {{0, {HeadEdit{1, 2, {}}}},
-                     {0, {HeadEdit{1, 2, own}}},
-                     {0, {HeadEdit{1, 2, own[3].contiguous()}}}});
+  const Passed r = run(*model, {{some_ids(tokens)}},
+                       {{0, {HeadEdit{1, 2, {}}}},
+                        {0, {HeadEdit{1, 2, own}}},
+                        {0, {HeadEdit{1, 2, own[3].contiguous()}}}});
   EXPECT_EQ(largest(r.head(1, Tap::kZ, 1, 2)), 0);
   EXPECT_EQ(largest(r.head(2, Tap::kZ, 1, 2) - own), 0);
   EXPECT_EQ(largest(r.head(3, Tap::kZ, 1, 2) - own[3]), 0);
-  EXPECT_EQ(largest(r.head(1, Tap::kZ, 1, 1) - r.head(0, Tap::kZ, 1, 1)), 0);
+  EXPECT_TRUE(same(r.head(1, Tap::kZ, 1, 1), r.head(0, Tap::kZ, 1, 1)));
 }
 
 TEST(Forks, ALocalHeadKeepsOnlyItselfAndTheSink) {
   const auto model = open_case("llama");
   const model::ModelSpec& spec = model->spec();
   const at::Tensor payload = at::linspace(0, 1, spec.head_width);
-  const Run r = run(*model, {{some_ids(10)}}, {{0, {LocalEdit{1, 3, 0, payload}}}});
+  const Passed r = run(*model, {{some_ids(10)}}, {{0, {LocalEdit{1, 3, 0, payload}}}});
   const HeadInDouble base(r, 0, 1, 3, spec);
   at::Tensor sink = base.a.select(1, 0).clone();
   sink[0].zero_();  // the sink's own query: its mass counts once, as its own
@@ -179,19 +195,20 @@ TEST(Forks, ALocalHeadKeepsOnlyItselfAndTheSink) {
 
 TEST(Forks, RowsThatSeeOnlyThemselvesOrAll) {
   const auto model = open_case("llama");
-  const Run r = run(*model, {{some_ids(10)}},
-                    {{0, {RowEdit{0, 4, RowView::kSelf}}}, {0, {RowEdit{0, 0, RowView::kAll}}}});
+  const Passed r = run(*model, {{some_ids(10)}},
+                       {{0, {RowEdit{0, 4, RowView::kSelf}}}, {0, {RowEdit{0, 0, RowView::kAll}}}});
   const at::Tensor v = r.tap(0, Tap::kV).to(at::kDouble);
   const int64_t per = model->spec().heads / model->spec().kv_heads;
   EXPECT_LT(largest(r.tap(1, Tap::kZ)[4].to(at::kDouble) - v[4].repeat_interleave(per, 0)), 1e-6);
-  EXPECT_EQ(largest(r.tap(1, Tap::kZ)[5] - r.tap(0, Tap::kZ)[5]), 0);
+  EXPECT_TRUE(same(r.tap(1, Tap::kZ)[5], r.tap(0, Tap::kZ)[5]));
   const at::Tensor opened = r.tap(2, Tap::kZ)[0].to(at::kDouble);
   EXPECT_GT(largest(opened - v[0].repeat_interleave(per, 0)), 1e-4);  // it sees later keys now
 }
 
 TEST(Forks, AWindowHidesOldKeys) {
   const auto model = open_case("llama");
-  const Run r = run(*model, {{some_ids(10)}}, {{0, {WindowEdit{0, 1}}}, {0, {WindowEdit{0, 10}}}});
+  const Passed r =
+      run(*model, {{some_ids(10)}}, {{0, {WindowEdit{0, 1}}}, {0, {WindowEdit{0, 10}}}});
   const int64_t per = model->spec().heads / model->spec().kv_heads;
   EXPECT_LT(largest(r.tap(1, Tap::kZ) - r.tap(0, Tap::kV).repeat_interleave(per, 1)), 1e-6);
   EXPECT_LT(largest(r.tap(2, Tap::kZ) - r.tap(0, Tap::kZ)), 1e-6);
@@ -200,18 +217,18 @@ TEST(Forks, AWindowHidesOldKeys) {
 TEST(Forks, BranchesChannelsAndSplits) {
   const auto model = open_case("llama");
   const model::ModelSpec& spec = model->spec();
-  const Run r = run(*model, {{some_ids(10)}},
-                    {{0, {BranchEdit{1, 0, Branch::kMlp, 0}}},
-                     {0, {BranchEdit{1, 0, Branch::kAttention, 0.5f}}},
-                     {0, {ChannelEdit{1, -1, {3, 5}, {0, 2}}}},
-                     {0, {SplitEdit{0, 4}, SplitEdit{1, 4}}}});
+  const Passed r = run(*model, {{some_ids(10)}},
+                       {{0, {BranchEdit{1, 0, Branch::kMlp, 0}}},
+                        {0, {BranchEdit{1, 0, Branch::kAttention, 0.5f}}},
+                        {0, {ChannelEdit{1, -1, {3, 5}, {0, 2}}}},
+                        {0, {SplitEdit{0, 4}, SplitEdit{1, 4}}}});
   EXPECT_EQ(largest(r.tap(1, Tap::kMlpOut, 1)[0]), 0);
-  EXPECT_EQ(largest(r.tap(1, Tap::kMlpOut, 1)[1] - r.tap(0, Tap::kMlpOut, 1)[1]), 0);
+  EXPECT_TRUE(same(r.tap(1, Tap::kMlpOut, 1)[1], r.tap(0, Tap::kMlpOut, 1)[1]));
   EXPECT_LT(largest(r.tap(2, Tap::kAttnOut, 1)[0] * 2 - r.tap(0, Tap::kAttnOut, 1)[0]), 1e-6);
   const at::Tensor channels = r.tap(3, Tap::kResidPre, 1);
   EXPECT_EQ(largest(channels.select(1, 3)), 0);
   EXPECT_EQ(largest(channels.select(1, 5) - 2), 0);
-  EXPECT_EQ(largest(channels.select(1, 4) - r.tap(0, Tap::kResidPre, 1).select(1, 4)), 0);
+  EXPECT_TRUE(same(channels.select(1, 4), r.tap(0, Tap::kResidPre, 1).select(1, 4)));
   for (int layer = 0; layer < 2; ++layer) {  // force-sink: orthogonal in every layer, exactly
     const at::Tensor z = r.tap(4, Tap::kNorm1, layer);
     EXPECT_EQ(largest(at::matmul(z.slice(0, 1), z[0])), 0);
@@ -222,8 +239,8 @@ TEST(Forks, BranchesChannelsAndSplits) {
 
 TEST(Forks, SeveralEditsOfOneForkAddUp) {
   const auto model = open_case("llama");
-  const Run r = run(*model, {{some_ids(10)}},
-                    {{0, {ValueEdit{0, 0, 0, {}}, ColumnEdit{0, 0, 1}, HeadEdit{1, 1, {}}}}});
+  const Passed r = run(*model, {{some_ids(10)}},
+                       {{0, {ValueEdit{0, 0, 0, {}}, ColumnEdit{0, 0, 1}, HeadEdit{1, 1, {}}}}});
   const HeadInDouble base(r, 0, 0, 0, model->spec());
   at::Tensor a = base.a.clone(), v = base.v.clone();
   a.select(1, 1).zero_();

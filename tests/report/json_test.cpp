@@ -33,7 +33,7 @@ TEST(ScanJson, HasTheKeysOfProductMdInTheirOrder) {
   const auto scan = scan_document(read_sample({}));
   using Names = std::vector<std::string>;
   EXPECT_EQ(keys(scan), (Names{"schema", "tool", "model", "inputs", "thresholds", "summary",
-                               "heads", "layers", "warnings", "timing"}));
+                               "heads", "layers", "advice", "warnings", "timing"}));
   EXPECT_EQ(keys(scan["model"]),
             (Names{"path", "format", "family", "sha256", "layers", "heads", "kv_heads", "head_dim",
                    "d_model", "vocab", "parameters", "causal", "dtype", "weights"}));

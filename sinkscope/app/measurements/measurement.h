@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "sinkscope/app/token_types.h"
 #include "sinkscope/diagnostics/diagnostic.h"
 #include "sinkscope/forward/observer.h"
 #include "sinkscope/model/model_spec.h"
@@ -11,12 +12,15 @@
 
 namespace sinkscope::app {
 
+inline const TypesOf kNoTypes;
+
 /// What every measurement may know of the run. Outlives the pass.
 struct MeasurementContext {
   const model::ModelSpec& spec;
   const diagnostics::Thresholds& thresholds;
   std::span<const store::SequenceInfo* const> sequences;  ///< by stream
   uint64_t seed = 0;  ///< with the sequence's id: every random choice of a measurement
+  const TypesOf& types = kNoTypes;  ///< of every position; may be empty
 };
 
 /// One kind of numbers that diagnostics read (diagnostics::Part): says which taps it needs, listens

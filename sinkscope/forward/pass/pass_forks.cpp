@@ -94,6 +94,7 @@ void Pass::attend_edited(int layer, const Segment& s, int64_t h, std::span<const
   const int64_t padded =
       (s.rows + kernels::kBiasAlign - 1) / kernels::kBiasAlign * kernels::kBiasAlign;
   at::Tensor bias = at::zeros({1, padded}, at::kFloat);
+  std::vector<std::pair<at::Tensor, at::Tensor>> restored;  // row of z, what it was
   if (p.bias) {
     const at::Tensor known = bias_[static_cast<size_t>(base_of(s.stream))];
     bias = known[known.size(0) == 1 ? 0 : h].slice(1, 0, padded).clone();
@@ -101,6 +102,11 @@ void Pass::attend_edited(int layer, const Segment& s, int64_t h, std::span<const
   for (const Edit& edit : edits) {
     if (layer_of(edit) != layer) continue;
     if (const auto* value = std::get_if<ValueEdit>(&edit); value && value->head == h) {
+      if (value->for_others) {
+        const at::Tensor row =
+            z_.select(0, s.first_row + value->position).narrow(0, h * width, width);
+        restored.emplace_back(row, row.clone());
+      }
       if (value->value.defined()) {
         values[value->position].copy_(value->value);
       } else {
@@ -131,6 +137,7 @@ void Pass::attend_edited(int layer, const Segment& s, int64_t h, std::span<const
     p.sums = &sums;
   }
   options_.attention(&p, 1, options_.threads);
+  for (const auto& [row, before] : restored) row.copy_(before);
 }
 
 void Pass::edit_attention(int layer) {

@@ -1,0 +1,144 @@
+#include "sinkscope/store/effects.h"
+
+#include <SQLiteCpp/Statement.h>
+#include <SQLiteCpp/Transaction.h>
+
+#include <array>
+#include <cmath>
+
+#include "sinkscope/store/database.h"
+#include "sinkscope/store/errors.h"
+#include "sinkscope/store/utf8.h"
+
+namespace sinkscope::store {
+namespace {
+
+// clang-format off
+constexpr std::array kMetrics = {
+    EffectMetric{"loss_base", &Effect::loss_base, "nats", "mean next-token loss without the edit, over the positions compared"},
+    EffectMetric{"loss", &Effect::loss, "nats", "the same with the edit"},
+    EffectMetric{"kl", &Effect::kl, "nats", "mean KL(without || with) of the next-token distribution"},
+    EffectMetric{"top1", &Effect::top1, "share", "share of positions whose most likely next token stays the same"},
+    EffectMetric{"rms", &Effect::rms, "", "sqrt(sum ||y'_i - y_i||^2 / sum ||y_i||^2) of the final normed states, over tokens other than the edited key"},
+    EffectMetric{"rms_using", &Effect::rms_using, "", "rms over the queries that give the key at least event_mass in the edited head"},
+    EffectMetric{"rms_other", &Effect::rms_other, "", "rms over the other queries"},
+    EffectMetric{"shared_energy", &Effect::shared_energy, "share", "share of the change's energy in its mean over tokens"},
+    EffectMetric{"donor_cosine", &Effect::donor_cosine, "", "cosine of the mean change with (donor's mean final state - own)"},
+    EffectMetric{"sink0_base", &Effect::sink0_base, "share", "share of the heads of later layers with alpha_0 > epsilon, without the edit"},
+    EffectMetric{"sink0", &Effect::sink0, "share", "the same with the edit"},
+    EffectMetric{"sink_pos_base", &Effect::sink_pos_base, "share", "as sink0_base, for the key at --pos"},
+    EffectMetric{"sink_pos", &Effect::sink_pos, "share", "the same with the edit"},
+};
+// clang-format on
+
+std::string columns(bool marks) {
+  std::string text = marks ? "?, ?, ?, ?, ?" : "intervention, layer, head, sequence, key";
+  for (const EffectMetric& metric : kMetrics) {
+    text += marks ? ", ?" : ", ";
+    if (!marks) text += metric.name;
+  }
+  return text;
+}
+
+class SqliteEffects final : public EffectStore {
+ public:
+  explicit SqliteEffects(Connection connection) : connection_(std::move(connection)) {}
+
+  Facts identity() const override {
+    return guarded("read run store", [&] { return read_pairs(connection_.database, "identity"); });
+  }
+  Facts facts() const override {
+    return guarded("read run store", [&] { return read_pairs(connection_.database, "fact"); });
+  }
+  void put_fact(std::string_view key, std::string_view json) override {
+    guarded("store fact",
+            [&] { write_pair(connection_.database, "fact", std::string(key), std::string(json)); });
+  }
+
+  void put(std::span<const Effect> effects) override {
+    guarded("store effects", [&] {
+      SQLite::Transaction transaction(connection_.database, SQLite::TransactionBehavior::IMMEDIATE);
+      SQLite::Statement insert(connection_.database, "INSERT INTO effect (" + columns(false) +
+                                                         ") VALUES (" + columns(true) + ")");
+      for (const Effect& effect : effects) {
+        insert.bind(1, effect.intervention);
+        insert.bind(2, effect.layer);
+        insert.bind(3, effect.head);
+        insert.bind(4, effect.sequence);
+        insert.bind(5, effect.key);
+        int column = 6;
+        for (const EffectMetric& metric : kMetrics) {
+          const double value = effect.*metric.value;
+          if (std::isfinite(value)) {
+            insert.bind(column, value);
+          } else {
+            insert.bind(column);  // NULL
+          }
+          ++column;
+        }
+        insert.exec();
+        insert.reset();
+      }
+      transaction.commit();
+    });
+  }
+
+  std::vector<Effect> effects() const override {
+    return guarded("read run store", [&] {
+      std::vector<Effect> all;
+      SQLite::Statement query(
+          connection_.database,
+          "SELECT " + columns(false) + " FROM effect ORDER BY intervention, layer, head, sequence");
+      while (query.executeStep()) {
+        Effect effect;
+        effect.intervention = valid_utf8(query.getColumn(0).getString());
+        effect.layer = query.getColumn(1).getInt64();
+        effect.head = query.getColumn(2).getInt64();
+        effect.sequence = query.getColumn(3).getInt64();
+        effect.key = query.getColumn(4).getInt64();
+        int column = 5;
+        for (const EffectMetric& metric : kMetrics) {
+          const SQLite::Column value = query.getColumn(column++);
+          if (!value.isNull()) effect.*metric.value = value.getDouble();
+        }
+        all.push_back(std::move(effect));
+      }
+      return all;
+    });
+  }
+
+ private:
+  template <typename Body>
+  std::invoke_result_t<Body> guarded(const char* operation, Body body) const {
+    try {
+      return body();
+    } catch (const SQLite::Exception& exception) {
+      throw sqlite_error(exception, operation, connection_.name);
+    }
+  }
+
+  mutable Connection connection_;  // reading compiles statements on the connection
+};
+
+}  // namespace
+
+std::span<const EffectMetric> effect_metrics() { return kMetrics; }
+
+std::unique_ptr<EffectStore> EffectStore::in_memory(const Facts& identity) {
+  Connection connection = connect_memory();
+  for (const auto& [key, value] : identity) {
+    write_pair(connection.database, "identity", key, value);
+  }
+  return std::make_unique<SqliteEffects>(std::move(connection));
+}
+
+std::unique_ptr<EffectStore> EffectStore::open_or_create(const std::filesystem::path& file,
+                                                         const Facts& identity, bool overwrite) {
+  return std::make_unique<SqliteEffects>(connect_writing(file, identity, overwrite));
+}
+
+std::unique_ptr<EffectStore> EffectStore::open(const std::filesystem::path& file) {
+  return std::make_unique<SqliteEffects>(connect_reading(file));
+}
+
+}  // namespace sinkscope::store
