@@ -21,6 +21,8 @@ constexpr MetricInfo kEvent{"event", Scope::kHead, 1, Aggregate::kMean, "share",
 constexpr MetricInfo kType{"sink_type", Scope::kHead, 1, Aggregate::kMode, "", ""};
 constexpr MetricInfo kTypeEvents{"type_events", Scope::kLayer, kTokenTypes, Aggregate::kSum, "heads", ""};
 constexpr MetricInfo kApplies{"p0_applies", Scope::kLayer, 1, Aggregate::kMean, "share", ""};
+constexpr MetricInfo kEntropy{"entropy_norm", Scope::kHead, 1, Aggregate::kMean, "share", ""};
+constexpr MetricInfo kHeadSeparation{"p0_separation_head", Scope::kHead, 1, Aggregate::kMean, "", ""};
 constexpr MetricInfo kRate{"plain_rate", Scope::kHead, 4, Aggregate::kMean, "share", ""};
 constexpr MetricInfo kRatio{"resid_norm_ratio", Scope::kLayer, 1, Aggregate::kMean, "", ""};
 constexpr MetricInfo kOverflows{"fp16_overflows", Scope::kLayer, 1, Aggregate::kSum, "entries", ""};
@@ -144,6 +146,17 @@ TEST(Circuit, OneInputHasADirectionButNoPair) {
   EXPECT_DOUBLE_EQ(run.layer("consistency_attn_out", 0), 1);
   EXPECT_TRUE(std::isnan(run.layer("direction_cos_attn_out", 0)));
   EXPECT_TRUE(std::isnan(run.sequence("p0_cosine")));
+}
+
+TEST(Circuit, HeadsOfBlock0ByEvennessAndSeparation) {
+  const Made made({{kApplies, kEntropy, kHeadSeparation}}, 2);
+  diagnostics::Record record(1, 4);
+  record.values(kApplies, 0)[0] = 1;
+  const double entropy[] = {0.2, 0.9, 0.5, 0.99}, separation[] = {0.1, 3, 2, kNoData};
+  std::copy_n(entropy, 4, record.values(kEntropy, 0).begin());
+  std::copy_n(separation, 4, record.values(kHeadSeparation, 0).begin());
+  made.put(0, record);
+  EXPECT_DOUBLE_EQ(made.read().sequence("p0_separation_rank"), 1);  // the last head is left out
 }
 
 TEST(Circuit, PlacementOfTheSink) {
