@@ -26,6 +26,20 @@ PLOTS = {
     "similarity": ("lines", ["cos_p0_max", "cos_p0_mean", "cos_pair_mean"], "linear"),
     "qk": ("heat", "qk_sigma_ratio"),
     "selection": ("heat", "sink_input_ratio"),
+    "loss": ("losses",),
+    "geometry": ("lines", ["margin_z", "margin_d"], "linear"),
+    "cost": ("ranges", ["sink_cost", "diagonal_cost"]),
+    "smoothing": ("curves", [("smooth_cos", "measured"), ("smooth_predicted", "predicted"), ("smooth_alone", "head alone")]),
+    "switch": ("stack", "switch_layer_reasons", ["sink", "self", "cancellation", "small values"]),
+    "mlp": ("heat", "mlp_comm"),
+    "conditional": ("heat", "min_to_sink"),
+    "types": ("stack", "type_events", ["BOS", "first", "repeated first", "first delimiter", "delimiter", "newline", "CLS",
+                                       "SEP", "register", "patch", "other", "sink logit"]),
+    "circuit": ("lines", ["p0_channel_attn", "p0_channel_mlp"], "symlog"),
+    "range": ("lines", ["int8_bits_lost", "int8_bits_lost_normed"], "linear"),
+    "recommend": ("bars", ["evict_first_loss_change", "evict_other_loss_change", "evict_random_loss_change",
+                           "massive_zero_loss_change", "massive_mean_loss_change", "nop_value_loss_change",
+                           "nop_column_loss_change", "broadcast_value_loss_change"]),
 }
 CLASSES = ["none", "nop", "broadcast", "other"]
 
@@ -78,6 +92,33 @@ def bars(scan, axes, names):
     axes.invert_yaxis()
 
 
+def losses(scan, axes):
+    bars(scan, axes, ["loss", "advice_loss"])
+    axes.set_xlabel("nats per token")
+
+
+def ranges(scan, axes, names):
+    for name in names:
+        rows = [(row["layer"], row[name]) for row in scan["layers"] if row.get(name) and row[name][0] is not None]
+        axes.fill_between([r[0] for r in rows], [r[1][0] for r in rows],
+                          [r[1][1] if r[1][1] is not None else 10 * r[1][0] for r in rows], alpha=0.5, label=name)
+    axes.set_yscale("log")
+    axes.set_xlabel("layer"), axes.set_ylabel("least nuclear norm, margin 1")
+    axes.legend(fontsize=7)
+
+
+def stack(scan, axes, name, labels):
+    rows = [(row["layer"], row[name]) for row in scan["layers"] if row.get(name)]
+    below = [0] * len(rows)
+    for place, label in enumerate(labels):
+        values = [row[1][place] or 0 for row in rows]
+        if any(values):
+            axes.bar([row[0] for row in rows], values, bottom=below, label=label)
+        below = [b + v for b, v in zip(below, values)]
+    axes.set_xlabel("layer"), axes.set_ylabel(name)
+    axes.legend(fontsize=7)
+
+
 def curves(scan, axes, pairs):
     """pairs: (head metric with one value per lambda, label); the head with the largest change is drawn."""
     rows = [row for row in scan["heads"] if row.get(pairs[0][0])]
@@ -94,7 +135,8 @@ def main():
     scan = json.loads(Path(sys.argv[1]).read_text())
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else ROOT / "docs/images/diagnostics"
     folder.mkdir(parents=True, exist_ok=True)
-    draw = {"heat": heat, "lines": lines, "classes": classes, "bars": bars, "curves": curves}
+    draw = {"heat": heat, "lines": lines, "classes": classes, "bars": bars, "curves": curves, "losses": losses,
+            "ranges": ranges, "stack": stack}
     for page, (kind, *arguments) in PLOTS.items():
         figure, axes = plt.subplots(figsize=(4.2, 3.2), dpi=80)
         draw[kind](scan, axes, *arguments)

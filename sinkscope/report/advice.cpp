@@ -15,7 +15,7 @@ namespace {
 using store::RunResult;
 
 constexpr double kNoticeable = 0.01;  ///< nats; below, few sequences do not tell it from nothing
-constexpr double kOverControl = 5;    ///< an eviction matters from this multiple of the control
+constexpr double kOverControl = 2;    ///< an eviction matters from this multiple of the control
 
 std::string nats(double change) { return fmt::format("{:+.3f} nats", change); }
 
@@ -35,9 +35,11 @@ void add_evictions(const RunResult& run, const PositionNames& names, std::vector
     if (!std::isfinite(change)) return;
     const bool keep = costly(change, control);
     all.push_back(advice("keep_list",
-                         fmt::format("{} {} in the KV cache: without it the loss changes by {}, "
-                                     "without a random position by {}.",
-                                     keep ? "Keep" : "No need to keep", names(position),
+                         fmt::format("{} {}: without it the loss changes by {}, without a random "
+                                     "position by {}.",
+                                     names(position),
+                                     keep ? "belongs on the KV cache's keep list"
+                                          : "needs no place of its own in the KV cache",
                                      nats(change), nats(control)),
                          change, metric));
   };

@@ -98,6 +98,21 @@ TEST_F(SmolLm2KnockOut, EveryHeadAtOnceEqualsTheReferenceAndTheTextWithoutItsFir
   }
 }
 
+TEST_F(SmolLm2KnockOut, MassiveActivationsMayBeTheirMeanButNotZero) {
+  const json& ids = numbers_["conditions"]["t64_bos"]["ids"];
+  AblateOptions options;
+  options.interventions = {"mean-massive", "zero-massive"};
+  const auto store = ablate_ids("massive", *model_, {ids[0], ids[1]}, options);
+  for (const store::Effect& effect : store->effects()) {
+    if (effect.intervention == "mean-massive") {
+      EXPECT_LT(std::abs(effect.loss - effect.loss_base), 0.01);
+      EXPECT_NEAR(effect.sink0, effect.sink0_base, 0.01);  // the same layers on both sides
+    } else {
+      EXPECT_GT(effect.loss - effect.loss_base, 5);
+    }
+  }
+}
+
 TEST(Interventions, EveryOneIsDocumentedAndMadeOneWay) {
   std::ifstream page(std::filesystem::path(__FILE__).parent_path() / "../../docs/ablate.md");
   const std::string text{std::istreambuf_iterator<char>(page), {}};

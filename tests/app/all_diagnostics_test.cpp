@@ -1,8 +1,10 @@
 // Every diagnostic on every family that ships with the tests, at lengths where little is left to
 // measure: nothing crashes, and no number is infinite.
 
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,8 +54,13 @@ inline constexpr std::array kMetrics = {
 /// The record of one fabricated sequence, written metric by metric.
 class Writer {
  public:
-  Writer(int layers, int heads) : record_(layers, heads) {}
+  Writer(int layers, int heads, std::set<std::string, std::less<>> more = {})
+      : record_(layers, heads), more_(std::move(more)) {}
+  /// A metric of the sample's own list, or of a diagnostic that the sample names in `more`.
   void set(std::string_view metric, int layer, int entry, double value) {
+    if (const MetricInfo* real = diagnostics::find_metric(metric); real && more_.contains(metric)) {
+      record_.values(*real, layer)[static_cast<size_t>(entry)] = value;
+    }
     for (const MetricInfo& info : kMetrics) {
       if (info.name == metric) record_.values(info, layer)[static_cast<size_t>(entry)] = value;
     }
@@ -63,6 +69,7 @@ class Writer {
 
  private:
   Record record_;
+  std::set<std::string, std::less<>> more_;
 };
 
 /// A fabricated model; the defaults have weak sinks in layers 0-1 and strong ones in 2-3.
@@ -72,6 +79,7 @@ struct Sample {
   store::RunIdentity identity;
   store::RunFacts facts;
   bool curves = true;
+  std::set<std::string, std::less<>> more;  ///< metrics of diagnostics beside those above
   std::function<void(int64_t sequence, Writer&)> change;  ///< last word on every record
 
   Sample() {
@@ -130,13 +138,14 @@ inline std::unique_ptr<store::Store> Sample::make() const {
   store::put_facts(*store, facts);
   store->put_fact("model.kv_heads", std::to_string(kv_heads));
   store->put_metrics(kMetrics);
+  for (const std::string& name : more) store->put_metrics({diagnostics::find_metric(name), 1});
   for (int64_t id = 0; id < sequences; ++id) {
     store::SequenceInfo info{id, "a.txt", id * tokens, {}, 0};
     if (identity.inputs_kind == "images") info.image_tokens = tokens;
     for (int32_t token = 0; token < tokens && info.image_tokens == 0; ++token) {
       info.ids.push_back(token);
     }
-    Writer out(layers, heads);
+    Writer out(layers, heads, more);
     for (int l = 0; l < layers; ++l) {
       for (int h = 0; h < heads; ++h) fill_head(out, l, h, id, 2 * l >= layers);
       const double top[9] = {3, 0, 2 * l >= layers ? -4000.0 : 4.0, 1, 2, 3.5, 7, 1, 2.5};

@@ -136,6 +136,11 @@ Comparison Ablate::comparison_of(const WorkItem& item, int64_t stream, int64_t b
     comparison.later_layer = item.layer + 1;
   } else {
     comparison.later_layer = std::min<int64_t>(2, session_.model->spec().layers - 1);
+    // Before its first edit a fork is not run: there is nothing of its own to count.
+    if (!item.edits.empty()) {
+      comparison.later_layer =
+          std::max(comparison.later_layer, forward::first_layer({base, item.edits}));
+    }
   }
   if (item.intervention->uses_donor && own.mean_final.defined()) {
     const SequenceFacts& donor = facts_[(item.sequence + 1) % facts_.size()];
