@@ -52,7 +52,7 @@ Inputs texts(const model::ModelSpec& spec) {
 Inputs images(const model::ModelSpec& spec) {
   Inputs inputs;
   const model::Vision& vision = spec.vision;
-  const at::IntArrayRef shape{vision.channels, vision.image_height, vision.image_width};
+  const std::vector<int64_t> shape = {vision.channels, vision.image_height, vision.image_width};
   for (const at::Tensor& pixels :
        {at::zeros(shape),
         at::linspace(-1, 1, vision.channels * vision.image_height * vision.image_width)

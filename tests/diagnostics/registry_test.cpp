@@ -30,6 +30,9 @@ TEST(Registry, EveryDiagnosticHasItsPageItsTestAndItsIndexLine) {
     EXPECT_FALSE(page.empty()) << "docs/diagnostics/" << name << ".md";
     EXPECT_TRUE(std::filesystem::exists(here() / (name + "_test.cpp"))) << name << "_test.cpp";
     EXPECT_NE(index.find("(" + name + ".md)"), std::string::npos) << name << " in the index";
+    const std::string picture = "images/diagnostics/" + name + ".png";
+    EXPECT_NE(page.find(picture), std::string::npos) << "no picture in " << name << ".md";
+    EXPECT_TRUE(std::filesystem::exists(docs / ".." / picture)) << picture;
     for (const MetricInfo& metric : diagnostic.metrics) {
       EXPECT_NE(page.find(fmt::format("`{}`", metric.name)), std::string::npos)
           << metric.name << " in the page of " << name;
