@@ -12,7 +12,7 @@ namespace sinkscope::stats {
 
 /// How the heads of a layer write, [D] wide, and how lengths are taken there.
 struct OutputSpace {
-  at::Tensor w_o;        ///< [D, H K] float32, gain and centring inside
+  at::Tensor maps;       ///< [H, K, D] W_O^hT float32, gain and centring inside
   at::Tensor gram;       ///< [H, K, K] W_O^hT W_O^h
   at::Tensor gain;       ///< [D]; undefined: 1
   bool centred = false;  ///< the mean over channels is taken off first, as LayerNorm does
