@@ -17,6 +17,7 @@ set_tests_properties(web.built web.browser PROPERTIES RESOURCE_LOCK web)
 
 if(TARGET sinkscope)
   check(docs unit Python3::Interpreter tools/check_docs.py --bin $<TARGET_FILE:sinkscope>)
+  check(ablate_resume cli Python3::Interpreter tests/tools/ablate_resume_test.py $<TARGET_FILE:sinkscope>)
   check(kill_resume cli Python3::Interpreter tests/tools/kill_resume_test.py $<TARGET_FILE:sinkscope>)
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cli/*.test)
   foreach(file ${files})
