@@ -17,7 +17,7 @@ TEST(TrackedPositions, FirstFourThenPowersOfTwo) {
   EXPECT_EQ(tracked_positions(4), (std::vector<int64_t>{0, 1, 2, 3}));
   EXPECT_EQ(tracked_positions(16), (std::vector<int64_t>{0, 1, 2, 3, 4, 8}));
   EXPECT_EQ(tracked_positions(17), (std::vector<int64_t>{0, 1, 2, 3, 4, 8, 16}));
-  EXPECT_EQ(tracked_positions(4096).size(), 13u);
+  EXPECT_EQ(tracked_positions(4096).size(), 14u);
 }
 
 TEST(RowTurns, AngleOfEachRow) {

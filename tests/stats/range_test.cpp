@@ -57,7 +57,7 @@ TEST(Rounding, OfRandomNumbersHasTheKnownSize) {
   // times a factor between 1 and 2 that the position within the binade sets.
   EXPECT_GT(errors.bfloat16, std::exp2(-8) / std::sqrt(12));
   EXPECT_LT(errors.bfloat16, 2 * std::exp2(-8) / std::sqrt(12));
-  EXPECT_NEAR(errors.bfloat16 / errors.half, 8, 0.1);  // three bits more
+  EXPECT_NEAR(errors.bfloat16 / errors.half, 8, 0.25);  // three bits more
 }
 
 // Planted: one token holds 256 where the rest hold up to 1.
