@@ -56,11 +56,11 @@ Session open_session(const RunModelOptions& options) {
   session.inputs = read_model_inputs(options.inputs, *session.model, session.tokenizer.get());
   std::vector<std::string>& warnings = session.inputs.warnings;
   if (options.allow_nonfinite) {
-    warnings.push_back("--allow-nonfinite: NaN and infinite weights are not looked for");
+    warnings.emplace_back("--allow-nonfinite: NaN and infinite weights are not looked for");
   }
   for (const std::string& note : session.model->notes()) warnings.push_back(note);
   if (options.dtype == "bf16" && !cpu_has_bfloat16()) {
-    warnings.push_back("this processor has no bfloat16 arithmetic: --dtype bf16 will be slow");
+    warnings.emplace_back("this processor has no bfloat16 arithmetic: --dtype bf16 will be slow");
   }
   check_context(session, options.beyond_context);
   return session;
