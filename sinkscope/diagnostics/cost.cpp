@@ -42,8 +42,8 @@ constexpr MetricInfo kBounds{"cost_bounds", Scope::kHead, 2, Aggregate::kMean, "
     "bounds of the least nuclear norm of W_Q^T W_K for the pattern the head shows: kappa / c times sink_cost or diagonal_cost"};
 constexpr MetricInfo kBoundsFrobenius{"cost_bounds_frobenius", Scope::kHead, 2, Aggregate::kMean, "",
     "the same of the least Frobenius norm"};
-constexpr MetricInfo kTimesLeast{"cost_times_least", Scope::kHead, 1, Aggregate::kMean, "",
-    "qk_nuclear divided by the upper bound of cost_bounds"};
+constexpr MetricInfo kNeeded{"cost_needed", Scope::kHead, 1, Aggregate::kMean, "",
+    "upper bound of cost_bounds divided by qk_nuclear: how much of the head's size its pattern needs"};
 constexpr MetricInfo kOtherDearer{"cost_other_dearer", Scope::kHead, 1, Aggregate::kMean, "share",
     "1 when the other pattern (diagonal for a sink, sink for a diagonal) needs a larger nuclear norm at the same margin, 0 when a smaller one; no data where the bounds overlap"};
 // clang-format on
@@ -51,7 +51,7 @@ constexpr MetricInfo kOtherDearer{"cost_other_dearer", Scope::kHead, 1, Aggregat
 constexpr MetricInfo kMetrics[] = {
     kQkNuclear,    kQkFrobenius,       kVoNuclear,      kVoFrobenius, kSinkCost,
     kDiagonalCost, kDiagonalFrobenius, kDiagonalDearer, kPattern,     kMargin,
-    kBounds,       kBoundsFrobenius,   kTimesLeast,     kOtherDearer};
+    kBounds,       kBoundsFrobenius,   kNeeded,         kOtherDearer};
 
 constexpr Part kNeeds[] = {Part::kSpectrum, Part::kGeometry, Part::kWeightSize};
 
@@ -111,9 +111,9 @@ void write_pattern(const stats::GeometryValues& geometry, double score_scale, in
   write_bracket(kBounds, layer, h, is_sink ? sink : nuclear, factor, record);
   write_bracket(kBoundsFrobenius, layer, h, is_sink ? sink : geometry.diagonal_cost.frobenius,
                 factor, record);
-  const double least = record.values(kBounds, layer)[h * 2 + 1];
-  if (least > 0) {
-    record.values(kTimesLeast, layer)[h] = record.values(kQkNuclear, layer)[h] / least;
+  const double size = record.values(kQkNuclear, layer)[h];
+  if (size > 0) {
+    record.values(kNeeded, layer)[h] = record.values(kBounds, layer)[h * 2 + 1] / size;
   }
 }
 

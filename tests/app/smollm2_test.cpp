@@ -50,6 +50,28 @@ void compare_margins(const store::Store& store, const Reference& reference,
   }
 }
 
+/// Position 0's largest channel and its value after the blocks that write and keep it
+/// (smollm2/README.md: the MLP of layer 11 writes it, those of 28 and 29 take it away).
+void compare_writers(const store::Store& store, const Reference& reference) {
+  constexpr size_t kWriter = 11, kRows = kLayers + 1;
+  const auto positions = reference.read("top3_pos"), channels = reference.read("top3_channel"),
+             values = reference.read("top3_value");
+  for (size_t layer = kWriter; layer < kLayers; ++layer) {
+    const int l = static_cast<int>(layer);
+    const auto channel = store.values("p0_channel", l), after = store.values("p0_channel_after", l),
+               mlp = store.values("p0_write_mlp", l);
+    for (size_t s = 0; s < values.size() / (kRows * 3); ++s) {
+      const auto at = static_cast<int64_t>(s);
+      const size_t first = (s * kRows + layer + 1) * 3;  // the reference counts from the embedding
+      ASSERT_EQ(positions[first], 0) << layer;
+      EXPECT_EQ(channel.at(at)[0], channels[first]) << layer;
+      EXPECT_NEAR(after.at(at)[0], values[first], 5e-5 * std::abs(values[first])) << layer;
+      if (layer == kWriter) EXPECT_GT(mlp.at(at)[0], 0.9);
+      if (layer >= 28) EXPECT_LT(mlp.at(at)[0], -0.1);
+    }
+  }
+}
+
 class SmolLm2 : public testing::TestWithParam<const char*> {};
 
 TEST_P(SmolLm2, EqualsTheReference) {
@@ -78,6 +100,8 @@ TEST_P(SmolLm2, EqualsTheReference) {
   compare_layers(*store, reference, {"cos_p0_mean", "cos0_mean", 5e-6, false}, 0);
   compare_layers(*store, reference, {"cos_pair_mean", "pair_cos", 5e-6, false}, 0);
   compare_layers(*store, reference, {"cos_pair_mean_rest", "pair_cos_rest", 5e-6, false}, 0);
+
+  compare_writers(*store, reference);
 
   if (numbers.contains("margins_" + std::string(GetParam()))) {
     const Reference whole(numbers_file.parent_path() / "reference.safetensors");

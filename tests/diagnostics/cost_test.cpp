@@ -50,7 +50,7 @@ TEST(Cost, ASinkAtItsMargin) {
   EXPECT_NEAR(record.find("cost_bounds", 0)[0], 8 * kappa, 1e-12);  // divided by c = 1/8
   EXPECT_NEAR(record.find("cost_bounds", 0)[1], 16 * kappa, 1e-12);
   EXPECT_NEAR(record.find("cost_bounds_frobenius", 0)[1], 16 * kappa, 1e-12);  // the same norm
-  EXPECT_NEAR(record.find("cost_times_least", 0)[0], 7 / (16 * kappa), 1e-12);
+  EXPECT_NEAR(record.find("cost_needed", 0)[0], 16 * kappa / 7, 1e-12);
   EXPECT_EQ(record.find("cost_other_dearer", 0)[0], 1);
   EXPECT_EQ(record.find("diagonal_dearer", 0)[0], 1);
 }
@@ -102,7 +102,7 @@ TEST(Cost, WhereNoMapMakesTheSink) {
   const Record record = layer.measure();
   EXPECT_TRUE(std::isnan(record.find("sink_cost", 0)[0]));
   EXPECT_TRUE(std::isnan(record.find("cost_bounds", 0)[1]));
-  EXPECT_TRUE(std::isnan(record.find("cost_times_least", 0)[0]));
+  EXPECT_TRUE(std::isnan(record.find("cost_needed", 0)[0]));
   EXPECT_EQ(record.find("cost_other_dearer", 0)[0], 0);
 }
 
