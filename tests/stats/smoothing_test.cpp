@@ -119,7 +119,9 @@ void expect_curves(const StepCurves& got, const Layer& layer, int64_t head, bool
       EXPECT_NEAR(cosines.by_lambda[l], pair_mean(seen_as(y), left_out), kNoise);
     }
     const at::Tensor own = skip ? layer.input.step.to(at::kDouble) : at::Tensor();
-    if (skip) EXPECT_NEAR(cosines.actual, pair_mean(seen_as(own), left_out), kNoise);
+    if (skip) {
+      EXPECT_NEAR(cosines.actual, pair_mean(seen_as(own), left_out), kNoise);
+    }
     const int64_t key = layer.dominant[static_cast<size_t>(head)];
     if (key >= 0 || skip) {
       const at::Tensor y = layer.step(head, layer.sink_rows(key), skip);
