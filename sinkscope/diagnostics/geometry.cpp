@@ -26,7 +26,7 @@ constexpr MetricInfo kTokens{"geometry_tokens", Scope::kLayer, 1, Aggregate::kMe
 constexpr MetricInfo kShare{"geometry_share", Scope::kLayer, 1, Aggregate::kMean, "share",
     "share of the tokens that see position 0 which entered the hulls: 1 when all did"};
 constexpr MetricInfo kDuplicates{"sink_duplicates", Scope::kLayer, 1, Aggregate::kMean, "tokens",
-    "tokens j >= 1 with z_j = z_0, any of which makes h1 fail"};
+    "tokens j >= 1 with z_j = z_0 within 1e-6 of its length, any of which makes h1 fail"};
 constexpr MetricInfo kHeadH1{"head_h1", Scope::kHead, 1, Aggregate::kMean, "share",
     "1 when 0 lies outside the convex hull of k_s - k_j, rotated keys, s the dominant key of the head"};
 constexpr MetricInfo kHeadH2{"head_h2", Scope::kHead, 1, Aggregate::kMean, "share",

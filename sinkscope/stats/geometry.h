@@ -18,7 +18,7 @@ struct SinkPairs {
 };
 SinkPairs sink_pairs(const forward::Visibility& visibility, int64_t tokens, int64_t sink);
 
-/// Keys of `pairs` whose row equals the sink's within 1e-9 of the sink's length; `rows` [T, width]
+/// Keys of `pairs` whose row equals the sink's within 1e-6 of the sink's length; `rows` [T, width]
 /// float32, last dimension contiguous.
 int64_t duplicates_of_sink(const at::Tensor& rows, const SinkPairs& pairs);
 

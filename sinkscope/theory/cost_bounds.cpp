@@ -14,7 +14,8 @@ namespace {
 
 using Vector = std::vector<double>;
 
-constexpr double kRounding = 1e-14;  // of the sum of squared lengths: below, a norm or lead is zero
+// Of the sum of squared lengths: what float32 tokens leave of a norm or lead that is zero.
+constexpr double kRounding = 1e-8;
 
 /// Weights on pairs of tokens as a matrix B: M = sum_ij P_ij z_i (z_i - z_j)^T = Z^T B Z.
 struct Weighting {

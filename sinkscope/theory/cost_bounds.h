@@ -46,7 +46,8 @@ struct DiagonalCost {
 /// and the upper ones are rank / m and sqrt(rank) / m by W = projector / m, where
 /// m = min z_i.(z_i - z_j) over the pairs is positive.
 ///
-/// Operator norms are iterated to about 1e-7. Tokens that are all alike: infinite. Fewer than two
+/// Operator norms are iterated to about 1e-7. Tokens that are all alike within the rounding of
+/// float32: infinite. Fewer than two
 /// tokens: NaN. Time tokens^2 a step, some tens of steps.
 DiagonalCost diagonal_cost(std::span<const double> gram, int64_t tokens, bool causal, int64_t rank);
 

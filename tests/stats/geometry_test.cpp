@@ -88,8 +88,9 @@ TEST(SinkGeometry, ACopyOfTheSinkFailsAlsoWhereItWasNotChosen) {
   const SinkPairs some{0, {1, 3}, {1, 3}};
   EXPECT_EQ(sink_geometry(z, z, some, 1).leads.holds, 0);
   EXPECT_EQ(sink_geometry(z, z, some, 0).leads.holds, 1);
-  // 1e-6 apart is another token.
-  EXPECT_EQ(of_first(rows({{1, 2}, {3, 1}, {1, 2.000002}})).duplicates, 0);
+  // 1e-5 apart is another token; 1e-7 is the rounding of a pass.
+  EXPECT_EQ(of_first(rows({{1, 2}, {3, 1}, {1, 2.00003}})).duplicates, 0);
+  EXPECT_EQ(of_first(rows({{1, 2}, {3, 1}, {1, 2.0000004}})).duplicates, 1);
 }
 
 TEST(SinkGeometry, OneTokenHasNoDataAndZeroTokensFail) {

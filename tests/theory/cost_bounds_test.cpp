@@ -258,6 +258,8 @@ TEST(DiagonalCost, EqualTokensOneTokenAndRepeatedTokens) {
   Points alike{{}, 3};
   for (int i = 0; i < 10; ++i) alike.entries.insert(alike.entries.end(), {0.1, 0.7, -0.3});
   EXPECT_TRUE(std::isinf(diagonal(alike, true, 1).nuclear.lower));
+  for (size_t i = 0; i < alike.entries.size(); i += 7) alike.entries[i] *= 1 + 1e-7;  // float32
+  EXPECT_TRUE(std::isinf(diagonal(alike, true, 1).nuclear.lower));
   EXPECT_TRUE(std::isinf(diagonal(alike, false, 1).frobenius.lower));
   EXPECT_TRUE(std::isnan(diagonal(alike, true, 1).nuclear.upper));
   EXPECT_TRUE(std::isnan(diagonal({{1, 2}, 2}, true, 1).nuclear.lower));
