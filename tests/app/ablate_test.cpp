@@ -2,6 +2,8 @@
 
 #include "sinkscope/app/ablate/ablate.h"
 
+#include <fmt/format.h>
+
 #include "sinkscope/app/ablate/intervention.h"
 #include "sinkscope/store/effects.h"
 #include "tests/app/real_model.h"
@@ -51,8 +53,8 @@ TEST_F(SmolLm2KnockOut, SingleHeadsEqualTheReference) {
   options.key = "0";
   std::string heads;
   for (const json& head : numbers_["knockout"]["single_heads_t64_bos_first4"]) {
-    heads += (heads.empty() ? "L" : ",L") + std::to_string(head["layer"].get<int>()) + "H" +
-             std::to_string(head["head"].get<int>());
+    heads += fmt::format("{}L{}H{}", heads.empty() ? "" : ",", head["layer"].get<int>(),
+                         head["head"].get<int>());
   }
   options.heads = heads;
   const auto store = ablate_ids("knockout-heads", *model_, first_four, options);

@@ -66,8 +66,12 @@ void compare_writers(const store::Store& store, const Reference& reference) {
       ASSERT_EQ(positions[first], 0) << layer;
       EXPECT_EQ(channel.at(at)[0], channels[first]) << layer;
       EXPECT_NEAR(after.at(at)[0], values[first], 5e-5 * std::abs(values[first])) << layer;
-      if (layer == kWriter) EXPECT_GT(mlp.at(at)[0], 0.9);
-      if (layer >= 28) EXPECT_LT(mlp.at(at)[0], -0.1);
+      if (layer == kWriter) {
+        EXPECT_GT(mlp.at(at)[0], 0.9);
+      }
+      if (layer >= 28) {
+        EXPECT_LT(mlp.at(at)[0], -0.1);
+      }
     }
   }
 }
