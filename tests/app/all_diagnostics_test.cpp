@@ -2,6 +2,7 @@
 // measure: nothing crashes, and no number is infinite.
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -96,7 +97,7 @@ TEST(AllDiagnostics, MeasureEveryFamilyAtEveryLength) {
     const std::string name = folder.filename().string();
     for (size_t s = 0; s < sequences.size(); ++s) {
       const diagnostics::Record& record = measure.record(s);
-      expect_no_infinity(record, name + " " + std::to_string(sequences[s]->tokens()) + " tokens");
+      expect_no_infinity(record, fmt::format("{} {} tokens", name, sequences[s]->tokens()));
       EXPECT_FALSE(record.find("class", 0).empty()) << name;
       // Every chosen diagnostic says something of the last sequence, be it that it has no data.
       for (const diagnostics::Diagnostic* d : options.diagnostics) {
