@@ -121,13 +121,13 @@ TEST(Interventions, EveryOneIsDocumentedAndMadeOneWay) {
   std::set<std::string_view> names;
   for (const Intervention& row : all_interventions()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
-    EXPECT_NE(text.find("`" + std::string(row.name) + "`"), std::string::npos) << row.name;
+    EXPECT_NE(text.find(fmt::format("`{}`", row.name)), std::string::npos) << row.name;
     EXPECT_NE(row.edits != nullptr, row.variant != nullptr) << row.name;
     EXPECT_EQ(row.variant != nullptr, row.reach == Reach::kTokens) << row.name;
     EXPECT_FALSE(row.definition.empty()) << row.name;
   }
   for (const store::EffectMetric& metric : store::effect_metrics()) {
-    EXPECT_NE(text.find("`" + std::string(metric.name) + "`"), std::string::npos) << metric.name;
+    EXPECT_NE(text.find(fmt::format("`{}`", metric.name)), std::string::npos) << metric.name;
   }
 }
 
