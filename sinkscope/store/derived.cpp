@@ -57,6 +57,7 @@ void add_site(RunResult& run, std::string_view site) {
   size_t positions = 0;
   for (const Directions& layer : layers) positions = std::max(positions, layer.positions());
   if (positions == 0) return;
+  positions = std::max<size_t>(positions, 2);  // a list in every report, also of single tokens
   Aggregated length{std::vector<std::vector<double>>(static_cast<size_t>(run.layers)),
                     std::vector<std::vector<int64_t>>(static_cast<size_t>(run.layers))};
   Aggregated cosine = length;

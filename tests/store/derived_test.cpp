@@ -145,6 +145,7 @@ TEST(Circuit, OneInputHasADirectionButNoPair) {
   const RunResult run = made.read();
   EXPECT_DOUBLE_EQ(run.layer("consistency_attn_out", 0), 1);
   EXPECT_TRUE(std::isnan(run.layer("direction_cos_attn_out", 0)));
+  EXPECT_EQ(run.value.at("consistency_attn_out")[0].size(), 2u);
   EXPECT_TRUE(std::isnan(run.sequence("p0_cosine")));
 }
 
