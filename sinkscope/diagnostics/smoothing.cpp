@@ -20,7 +20,7 @@ constexpr int kSteps = static_cast<int>(stats::kLambdas.size());
 // clang-format off
 constexpr MetricInfo kCurve{"smooth_cos", Scope::kHead, kSteps, Aggregate::kMean, "",
     "mean cosine of pairs of y_i = r_i + (1 - lambda) u_i + lambda mean_{j in V(i)} u_j at lambda = 0, 0.1, .., 1, "
-    "r the residual plus the other heads, without the token smooth_left_out"};
+    "r the residual plus the other heads, without the tokens left out"};
 constexpr MetricInfo kPredicted{"smooth_predicted", Scope::kHead, kSteps, Aggregate::kMean, "",
     "smooth_cos as the closed form of the first two moments of r and u predicts it"};
 constexpr MetricInfo kCurveAll{"smooth_cos_all", Scope::kHead, kSteps, Aggregate::kMean, "",
@@ -34,12 +34,12 @@ constexpr MetricInfo kNormed{"smooth_normed", Scope::kHead, kSteps, Aggregate::k
 constexpr MetricInfo kNormedAll{"smooth_normed_all", Scope::kHead, kSteps, Aggregate::kMean, "",
     "smooth_normed over the pairs of all tokens"};
 constexpr MetricInfo kActual{"smooth_actual", Scope::kHead, 3, Aggregate::kMean, "",
-    "the cosine at the head's own attention: with skip, alone, normed; without the token smooth_left_out"};
+    "the cosine at the head's own attention: with skip, alone, normed; without the tokens left out"};
 constexpr MetricInfo kActualAll{"smooth_actual_all", Scope::kHead, 3, Aggregate::kMean, "",
     "smooth_actual over the pairs of all tokens"};
 constexpr MetricInfo kSink{"smooth_sink", Scope::kHead, 3, Aggregate::kMean, "",
     "the cosine when every query reads its head's dominant key alone (itself where it cannot see it): "
-    "with skip, alone, normed; without the token smooth_left_out"};
+    "with skip, alone, normed; without the tokens left out"};
 constexpr MetricInfo kSinkAll{"smooth_sink_all", Scope::kHead, 3, Aggregate::kMean, "",
     "smooth_sink over the pairs of all tokens"};
 constexpr MetricInfo kMoments{"smooth_moments", Scope::kHead, 4, Aggregate::kMean, "",
@@ -62,8 +62,11 @@ constexpr MetricInfo kSign{"smooth_sign", Scope::kHead, 1, Aggregate::kMean, "sh
     "1 when smooth_s and smooth_delta have the same sign"};
 constexpr MetricInfo kUniformity{"uniformity", Scope::kHead, 1, Aggregate::kMean, "",
     "mean over queries of (1 - A_ii) / (1 - 1/|V(i)|): place of the row between identity (0) and uniform (1)"};
-constexpr MetricInfo kLeftOut{"smooth_left_out", Scope::kLayer, 1, Aggregate::kMode, "",
-    "position of the token left out: the dominant key that most heads of the layer share; -1: none"};
+constexpr MetricInfo kLeftOut{"smooth_left_out", Scope::kLayer, 1, Aggregate::kMean, "tokens",
+    "number of tokens left out: the dominant key that most heads share, and those whose step is at least 5 "
+    "times as long as the median one"};
+constexpr MetricInfo kSharedKey{"smooth_left_out_key", Scope::kLayer, 1, Aggregate::kMode, "",
+    "position of the dominant key that most heads of the layer share, heads with a sink first; -1: none"};
 constexpr MetricInfo kShareUp{"smooth_share_up", Scope::kLayer, 1, Aggregate::kMean, "share",
     "share of the heads whose smooth_class is smoothing"};
 constexpr MetricInfo kShareDown{"smooth_share_down", Scope::kLayer, 1, Aggregate::kMean, "share",
@@ -76,10 +79,10 @@ constexpr MetricInfo kShareSparse{"smooth_share_sparse", Scope::kLayer, 1, Aggre
 // clang-format on
 
 constexpr MetricInfo kMetrics[] = {
-    kCurve,   kPredicted,   kCurveAll,  kAlone,     kAloneAll,    kNormed, kNormedAll,
-    kActual,  kActualAll,   kSink,      kSinkAll,   kMoments,     kScalar, kPeak,
-    kDelta,   kNormedDelta, kClass,     kError,     kNormedError, kSign,   kUniformity,
-    kLeftOut, kShareUp,     kShareDown, kShareSign, kShareSparse};
+    kCurve,   kPredicted,   kCurveAll, kAlone,     kAloneAll,    kNormed,     kNormedAll,
+    kActual,  kActualAll,   kSink,     kSinkAll,   kMoments,     kScalar,     kPeak,
+    kDelta,   kNormedDelta, kClass,    kError,     kNormedError, kSign,       kUniformity,
+    kLeftOut, kSharedKey,   kShareUp,  kShareDown, kShareSign,   kShareSparse};
 
 /// Share of the heads that have an answer for which it is yes.
 class Share {
@@ -180,6 +183,7 @@ void measure(const LayerInput& input, const Thresholds&, Record& record) {
     write_curves(*head.smoothing, writer);
     judge_head(*head.smoothing, writer, shares);
     record.values(kLeftOut, input.layer)[0] = static_cast<double>(head.smoothing->left_out);
+    record.values(kSharedKey, input.layer)[0] = static_cast<double>(head.smoothing->shared_key);
   });
   record.values(kShareUp, input.layer)[0] = shares.up.value();
   record.values(kShareDown, input.layer)[0] = shares.down.value();

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "sinkscope/stats/dot.h"
+#include "sinkscope/stats/step_patterns.h"
 #include "sinkscope/stats/value_norms.h"
 
 namespace sinkscope::stats {
@@ -15,51 +16,35 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// The head vectors of a query, [K] each, of which every pattern's update is a combination.
-enum Part { kContext, kOwn, kMean, kDominant, kParts };
-constexpr int64_t kProducts = kParts * (kParts + 1) / 2 + kParts + 1;
 // Squares below this share of their parts, and variances of the mean square, are float32's
 // rounding.
 constexpr double kResolved = 1e-6;
 
-/// Attention patterns whose steps are compared: one per lambda, the head's own, the sink alone.
-struct Patterns {
-  at::Tensor parts;  ///< [n, kParts] double: x_i = sum_p parts[p] part_p
-  /// [kProducts, n] double: squared length of a step from the inner products of a token (upper
-  /// triangle of the parts, step with part, step with itself), and the same from squares alone.
-  at::Tensor forms, squares;
-  int64_t count = 0;
+/// Which tokens are left out, by position and as a list.
+struct LeftOut {
+  std::vector<bool> is;
+  at::Tensor positions;  // [E]
+
+  LeftOut(std::span<const int64_t> left_out, int64_t tokens)
+      : is(static_cast<size_t>(tokens)),
+        positions(at::tensor(at::IntArrayRef(left_out.data(), left_out.size()))) {
+    for (const int64_t position : left_out) is[static_cast<size_t>(position)] = true;
+  }
+  bool any() const { return positions.size(0) > 0; }
 };
 
-Patterns make_patterns(std::span<const double> lambdas, bool skip) {
-  Patterns patterns;
-  patterns.count = static_cast<int64_t>(lambdas.size()) + 2;
-  patterns.parts = at::zeros({patterns.count, kParts}, at::kDouble);
-  auto parts = patterns.parts.accessor<double, 2>();
-  for (int64_t l = 0; l < patterns.count - 2; ++l) {
-    const double lambda = lambdas[static_cast<size_t>(l)];
-    parts[l][kOwn] = 1 - lambda, parts[l][kMean] = lambda;
+/// Sums over the kept rows of float32 [T, ...], [...] in double; rows lie contiguous. A sum by
+/// LibTorch would make a copy in double first.
+at::Tensor column_sums(const at::Tensor& rows, const LeftOut& left_out) {
+  at::Tensor sums = at::zeros(rows.sizes().slice(1), at::kDouble);
+  const int64_t width = sums.numel();
+  double* sum = sums.data_ptr<double>();
+  for (int64_t t = 0; t < rows.size(0); ++t) {
+    if (left_out.is[static_cast<size_t>(t)]) continue;
+    const float* row = rows.data_ptr<float>() + t * rows.stride(0);
+    for (int64_t c = 0; c < width; ++c) sum[c] += row[c];
   }
-  parts[patterns.count - 2][kContext] = 1;
-  parts[patterns.count - 1][kDominant] = 1;
-  // The step already holds the head's own update.
-  if (skip) patterns.parts.select(1, kContext).sub_(1);
-
-  patterns.forms = at::zeros({kProducts, patterns.count}, at::kDouble);
-  patterns.squares = at::zeros_like(patterns.forms);
-  int64_t row = 0;
-  for (int64_t a = 0; a < kParts; ++a) {
-    for (int64_t b = a; b < kParts; ++b, ++row) {
-      patterns.forms[row] =
-          patterns.parts.select(1, a) * patterns.parts.select(1, b) * (a == b ? 1 : 2);
-      if (a == b) patterns.squares[row] = patterns.forms[row];
-    }
-  }
-  if (!skip) return patterns;
-  for (int64_t a = 0; a < kParts; ++a, ++row) patterns.forms[row] = patterns.parts.select(1, a) * 2;
-  patterns.forms[row] = 1;
-  patterns.squares[row] = 1;
-  return patterns;
+  return sums;
 }
 
 /// The stream as one OutputSpace sees it.
@@ -68,15 +53,18 @@ struct View {
   at::Tensor step;     ///< [T, D]
   at::Tensor on_head;  ///< [T, H K] step W_O
   at::Tensor step_sq;  ///< [T] double
-  at::Tensor total;    ///< [D] double, sum of the steps of the tokens that are not left out
+  at::Tensor total;    ///< [D] double, sum of the steps of the tokens kept
 
-  View(const OutputSpace& s, const at::Tensor& raw_step, int64_t left_out) : space(s) {
-    step = s.centred ? raw_step - raw_step.mean(1, true) : raw_step;
+  View(const OutputSpace& s, const at::Tensor& raw_step, const LeftOut& left_out) : space(s) {
+    step = s.centred ? raw_step - raw_step.mean(1, true) : raw_step.contiguous();
     if (s.gain.defined()) step = step * s.gain;
     on_head = at::mm(step, s.maps.flatten(0, 1).t());
-    step_sq = step.square().sum(1, false, at::kDouble);
-    total = step.sum(0, false, at::kDouble);
-    if (left_out >= 0) total -= step[left_out];
+    step_sq = at::empty({step.size(0)}, at::kDouble);
+    for (int64_t t = 0; t < step.size(0); ++t) {
+      const float* row = step.data_ptr<float>() + t * step.size(1);
+      step_sq.data_ptr<double>()[t] = dot(row, row, step.size(1));
+    }
+    total = column_sums(step, left_out);
   }
 };
 
@@ -88,9 +76,9 @@ struct HeadBlock {
 
 class BlockMixing {
  public:
-  BlockMixing(const SmoothingInput& input, const at::Tensor& mean_values, const at::Tensor& valid,
-              HeadBlock heads)
-      : input_(input), valid_(valid), heads_(heads) {
+  BlockMixing(const SmoothingInput& input, const LeftOut& left_out, const at::Tensor& mean_values,
+              const at::Tensor& valid, HeadBlock heads)
+      : input_(input), left_out_(left_out), valid_(valid), heads_(heads) {
     const int64_t tokens = input.v.size(0), width = input.v.size(2);
     const int64_t shared = input.context.size(1) / input.v.size(1);
     parts_ = at::empty({heads.count, tokens, kParts, width}, at::kFloat);
@@ -103,13 +91,16 @@ class BlockMixing {
       parts.select(1, kDominant).copy_(dominant_values(input.v.select(1, group), head));
       if (input.gate.defined()) parts.mul_(input.gate.select(1, head).unsqueeze(1));
     }
-    mean_parts_ = mean_of(parts_.narrow(2, kContext, 2));
+    mean_parts_ = at::empty({heads.count, 2, width}, at::kFloat);
+    for (int64_t b = 0; b < heads.count; ++b) {
+      mean_parts_[b] = column_sums(parts_[b].narrow(1, kContext, 2), left_out) / kept_tokens();
+    }
   }
 
   /// The curves of the block's heads in this view, [count]: with the skip connection and, where
   /// `alone` is not empty, without.
-  void measure(const View& view, const Patterns& with_skip, std::span<StepCurves> skip,
-               const Patterns& without_skip, std::span<StepCurves> alone) const {
+  void measure(const View& view, const StepPatterns& with_skip, std::span<StepCurves> skip,
+               const StepPatterns& without_skip, std::span<StepCurves> alone) const {
     const at::Tensor products = products_in(view);
     const at::Tensor maps = view.space.maps.narrow(0, heads_.first, heads_.count);  // [B, K, D]
     add_cosines(with_skip, &view, products, maps, skip);
@@ -157,32 +148,38 @@ class BlockMixing {
     return products;
   }
 
-  /// Without `view` the step is left out: the head's update alone.
-  void add_cosines(const Patterns& patterns, const View* view, const at::Tensor& products,
+  /// Without `view` the step is no part of it: the head's update alone.
+  void add_cosines(const StepPatterns& patterns, const View* view, const at::Tensor& products,
                    const at::Tensor& maps, std::span<StepCurves> curves) const {
-    const int64_t heads = heads_.count, tokens = parts_.size(1), count = patterns.count;
     const at::Tensor length_sq = at::matmul(products, patterns.forms),
                      scale = at::matmul(products, patterns.squares);  // [B, T, n]
     const at::Tensor resolved = length_sq.gt(scale * kResolved).logical_and_(valid_);
-    const at::Tensor inverse =
-        at::where(resolved, length_sq.rsqrt(), at::zeros({1}, at::kDouble));  // 0: no direction
-    const at::Tensor weights = inverse.transpose(1, 2).to(at::kFloat).contiguous();  // [B, n, T]
-    // The sum of the directions of all tokens, and of all but the one left out.
+    const at::Tensor inverse = at::where(resolved, length_sq.rsqrt(), at::zeros({1}, at::kDouble))
+                                   .to(at::kFloat);  // 0: no direction
+    const at::Tensor step = view ? view->step : at::Tensor();
+    const at::Tensor sum = direction_sum(patterns, inverse, parts_, step, maps),
+                     directed = resolved.sum(1);  // [B, n]
+    if (!left_out_.any()) return write_cosines(sum, directed, sum, directed, curves);
+    const auto left = [&](const at::Tensor& rows, int64_t dimension) {
+      return rows.index_select(dimension, left_out_.positions);
+    };
+    const at::Tensor left_sum = direction_sum(patterns, left(inverse, 1), left(parts_, 1),
+                                              view ? left(step, 0) : step, maps);
+    write_cosines(sum, directed, sum - left_sum, directed - left(resolved, 1).sum(1), curves);
+  }
+
+  /// Sum over tokens of the directions of their steps, [B, n, D] double, from the inverse lengths
+  /// [B, R, n], the parts [B, R, kParts, K] and the steps [R, D] of these tokens.
+  static at::Tensor direction_sum(const StepPatterns& patterns, const at::Tensor& inverse,
+                                  const at::Tensor& parts, const at::Tensor& step,
+                                  const at::Tensor& maps) {
+    const at::Tensor weights = inverse.transpose(1, 2).contiguous();  // [B, n, R]
     const at::Tensor part_sums =
-        at::bmm(weights, parts_.view({heads, tokens, -1})).view({heads, count, kParts, -1});
-    const at::Tensor update_sums = (part_sums * patterns.parts.unsqueeze(2)).sum(2);  // [B, n, K]
-    at::Tensor sum = at::bmm(update_sums.to(at::kFloat), maps).to(at::kDouble);       // [B, n, D]
-    if (view) {
-      sum += at::mm(weights.view({heads * count, tokens}), view->step).view({heads, count, -1});
-    }
-    const at::Tensor directed = resolved.sum(1);  // [B, n]
-    const int64_t left = input_.left_out;
-    if (left < 0) return write_cosines(sum, directed, sum, directed, curves);
-    const at::Tensor left_parts = at::bmm(parts_.select(1, left), maps).to(at::kDouble);
-    at::Tensor left_step = at::matmul(patterns.parts, left_parts);  // [B, n, D]
-    if (view) left_step += view->step[left];
-    write_cosines(sum, directed, sum - left_step * inverse.select(1, left).unsqueeze(2),
-                  directed - resolved.select(1, left).to(at::kLong), curves);
+        at::bmm(weights, parts.flatten(2)).unflatten(2, at::IntArrayRef({kParts, -1}));
+    const at::Tensor updates = (part_sums * patterns.parts.unsqueeze(2)).sum(2);  // [B, n, K]
+    const at::Tensor sum = at::bmm(updates.to(at::kFloat), maps).to(at::kDouble);
+    if (!step.defined()) return sum;
+    return sum + at::mm(weights.flatten(0, 1), step).view(sum.sizes());
   }
 
   static void write_cosines(const at::Tensor& all, const at::Tensor& all_tokens,
@@ -213,23 +210,18 @@ class BlockMixing {
   }
 
   double kept_tokens() const {
-    return static_cast<double>(parts_.size(1) - (input_.left_out >= 0));
-  }
-  /// Mean over the tokens without the one left out of rows [B, T, ...], in double.
-  at::Tensor mean_of(const at::Tensor& rows) const {
-    at::Tensor sum = rows.sum(1, false, at::kDouble);
-    if (input_.left_out >= 0) sum -= rows.select(1, input_.left_out);
-    return sum / kept_tokens();
+    return static_cast<double>(parts_.size(1) - left_out_.positions.size(0));
   }
 
-  /// Token moments of r = step - W_O ctx and u = W_O v, without the token left out.
+  /// Moments of r = step - W_O ctx and u = W_O v over the tokens kept.
   void add_moments(const View& view, const at::Tensor& products, const at::Tensor& maps,
                    std::span<StepCurves> curves) const {
     if (kept_tokens() < 1) return;
-    const at::Tensor means = mean_of(products);
-    const at::Tensor update =
-        at::bmm(mean_parts_.to(at::kFloat), maps).to(at::kDouble);  // of ctx and v
-    const at::Tensor mean_update = update.select(1, 1),             // [B, D]
+    at::Tensor means = products.sum(1);
+    if (left_out_.any()) means -= products.index_select(1, left_out_.positions).sum(1);
+    means /= kept_tokens();
+    const at::Tensor update = at::bmm(mean_parts_, maps).to(at::kDouble);  // of ctx and v
+    const at::Tensor mean_update = update.select(1, 1),                    // [B, D]
         mean_skip = view.total / kept_tokens() - update.select(1, 0);
     const auto inner = [](const at::Tensor& a, const at::Tensor& b) { return (a * b).sum(1); };
     const at::Tensor mean_squares =
@@ -257,10 +249,11 @@ class BlockMixing {
   }
 
   const SmoothingInput& input_;
+  const LeftOut& left_out_;
   const at::Tensor& valid_;  // [T, 1]
   HeadBlock heads_;
   at::Tensor parts_;       // [B, T, kParts, K]
-  at::Tensor mean_parts_;  // [B, 2, K] double: ctx and v, without the token left out
+  at::Tensor mean_parts_;  // [B, 2, K]: ctx and v of the tokens kept
 };
 
 /// Mean over V(i) of the values, [T, G, K].
@@ -284,10 +277,11 @@ at::Tensor queries_with_keys(std::span<const theory::SeenKeys> seen) {  // [T, 1
   return valid;
 }
 
-void predict(const SmoothingInput& input, StepCurves& curves) {
-  for (const double lambda : input.lambdas) {
-    curves.predicted.push_back(
-        theory::smoothed_cosine(curves.moments, lambda, input.seen, input.left_out));
+/// `queries`: the keys of those kept.
+void predict(std::span<const double> lambdas, std::span<const theory::SeenKeys> queries,
+             StepCurves& curves) {
+  for (const double lambda : lambdas) {
+    curves.predicted.push_back(theory::smoothed_cosine(curves.moments, lambda, queries));
   }
 }
 
@@ -321,11 +315,12 @@ OutputSpace output_space(const at::Tensor& w_o, int64_t heads, const at::Tensor&
 std::vector<SmoothingValues> smoothing(const SmoothingInput& input, const OutputSpace& plain,
                                        const OutputSpace* normed) {
   const int64_t heads = input.context.size(1);
-  const Patterns with_skip = make_patterns(input.lambdas, true),
-                 without_skip = make_patterns(input.lambdas, false);
-  const View plain_view(plain, input.step, input.left_out);
+  const StepPatterns with_skip = step_patterns(input.lambdas, true),
+                     without_skip = step_patterns(input.lambdas, false);
+  const LeftOut left_out(input.left_out, input.v.size(0));
+  const View plain_view(plain, input.step, left_out);
   std::optional<View> normed_view;
-  if (normed) normed_view.emplace(*normed, input.step, input.left_out);
+  if (normed) normed_view.emplace(*normed, input.step, left_out);
   const at::Tensor means = mean_values(input.v, input.seen), valid = queries_with_keys(input.seen);
   std::vector<StepCurves> skip(static_cast<size_t>(heads)), alone = skip, behind = skip;
 
@@ -339,19 +334,36 @@ std::vector<SmoothingValues> smoothing(const SmoothingInput& input, const Output
         return std::span(curves).subspan(static_cast<size_t>(block.first),
                                          static_cast<size_t>(block.count));
       };
-      const BlockMixing mixing(input, means, valid, block);
+      const BlockMixing mixing(input, left_out, means, valid, block);
       mixing.measure(plain_view, with_skip, part(skip), without_skip, part(alone));
       if (normed_view) mixing.measure(*normed_view, with_skip, part(behind), without_skip, {});
     }
   });
+  std::vector<theory::SeenKeys> queries(input.seen.begin(), input.seen.end());
+  for (const int64_t position : input.left_out) queries[static_cast<size_t>(position)] = {};
   std::vector<SmoothingValues> values(static_cast<size_t>(heads));
   for (size_t h = 0; h < values.size(); ++h) {
     if (input.dominant[h] == kHeadLeftOut) continue;
-    values[h] = {input.left_out, std::move(skip[h]), std::move(alone[h]), std::move(behind[h])};
-    predict(input, values[h].skip);
-    if (normed) predict(input, values[h].normed);
+    values[h].left_out = std::ssize(input.left_out);
+    values[h].skip = std::move(skip[h]);
+    values[h].alone = std::move(alone[h]);
+    values[h].normed = std::move(behind[h]);
+    predict(input.lambdas, queries, values[h].skip);
+    if (normed) predict(input.lambdas, queries, values[h].normed);
   }
   return values;
+}
+
+std::vector<int64_t> outlier_tokens(const at::Tensor& step) {
+  constexpr float kOutlierRatio = 5;
+  const at::Tensor lengths = step.norm(2, 1).contiguous();
+  const float limit = kOutlierRatio * lengths.median().item<float>();
+  std::vector<int64_t> outliers;
+  for (int64_t t = 0; t < lengths.size(0); ++t) {
+    const float length = lengths.data_ptr<float>()[t];
+    if (length > 0 && length >= limit) outliers.push_back(t);
+  }
+  return outliers;
 }
 
 double mean_uniformity(std::span<const float> to_self, std::span<const theory::SeenKeys> seen) {

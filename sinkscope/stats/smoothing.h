@@ -31,8 +31,12 @@ struct SmoothingInput {
   std::span<const theory::SeenKeys> seen;  ///< [T]
   std::span<const int64_t> dominant;       ///< [H] position, or one of dominant_key.h
   std::span<const double> lambdas;
-  int64_t left_out = -1;
+  std::span<const int64_t> left_out;  ///< positions of the tokens left out, each once
 };
+
+/// Positions of the tokens whose step is at least five times as long as the median one (method.md
+/// section 5, --norm-outlier-ratio), rising; step [T, D] float32.
+std::vector<int64_t> outlier_tokens(const at::Tensor& step);
 
 /// The curves of every head of the layer (method.md section 9):
 ///

@@ -24,19 +24,20 @@ struct StepCosines {
 
 /// One way to look at the step.
 struct StepCurves {
-  StepCosines rest;  ///< pairs without the token left out
+  StepCosines rest;  ///< pairs without the tokens left out
   StepCosines all;
-  // Of the tokens without the one left out; not taken for the head alone.
+  // Of the tokens that are not left out; not taken for the head alone.
   theory::StepMoments moments;
   std::vector<double> predicted;  ///< by lambda
 };
 
 /// One head's attention moved from identity to uniform (method.md section 9).
 struct SmoothingValues {
-  int64_t left_out = -1;  ///< position; -1: none
-  StepCurves skip;        ///< residual, the other heads as they are, and this head
-  StepCurves alone;       ///< this head's update alone
-  StepCurves normed;      ///< `skip` behind the norm that reads it; no lambdas when none does
+  int64_t left_out = 0;     ///< number of tokens left out
+  int64_t shared_key = -1;  ///< the dominant key among them that heads share; -1: none
+  StepCurves skip;          ///< residual, the other heads as they are, and this head
+  StepCurves alone;         ///< this head's update alone
+  StepCurves normed;        ///< `skip` behind the norm that reads it; no lambdas when none does
   /// Mean position of the head's rows between identity (0) and uniform (1).
   double uniformity = std::numeric_limits<double>::quiet_NaN();
 };

@@ -32,20 +32,23 @@ double keys_of(const SeenKeys& seen) { return static_cast<double>(seen.last - se
 /// nothing: of g = 1 / length, of g / n and of g last / n.
 class PartnerSums {
  public:
-  PartnerSums(const Terms& terms, std::span<const SeenKeys> seen, int64_t left_out)
-      : inverse_(seen.size(), 0), plain_(1, 0), by_keys_(1, 0), by_last_(1, 0) {
+  PartnerSums(const Terms& terms, std::span<const SeenKeys> seen)
+      : inverse_(seen.size()),
+        plain_(seen.size() + 1),
+        by_keys_(seen.size() + 1),
+        by_last_(seen.size() + 1) {
     for (size_t i = 0; i < seen.size(); ++i) {
       const double keys = keys_of(seen[i]);
-      if (keys > 0 && static_cast<int64_t>(i) != left_out) {
+      if (keys > 0) {
         const double length_sq = terms.length_sq(keys);
         if (!(length_sq > 0)) return;
         inverse_[i] = 1 / std::sqrt(length_sq);
         tokens_ += 1;
       }
       const double share = keys > 0 ? inverse_[i] / keys : 0;
-      plain_.push_back(plain_.back() + inverse_[i]);
-      by_keys_.push_back(by_keys_.back() + share);
-      by_last_.push_back(by_last_.back() + share * static_cast<double>(seen[i].last));
+      plain_[i + 1] = plain_[i] + inverse_[i];
+      by_keys_[i + 1] = by_keys_[i] + share;
+      by_last_[i + 1] = by_last_[i] + share * static_cast<double>(seen[i].last);
     }
     valid_ = tokens_ >= 2;
   }
@@ -74,10 +77,9 @@ double smoothed_cosine(const StepMoments& moments, double lambda, int64_t tokens
   return common / (common + terms.own);
 }
 
-double smoothed_cosine(const StepMoments& moments, double lambda, std::span<const SeenKeys> seen,
-                       int64_t left_out) {
+double smoothed_cosine(const StepMoments& moments, double lambda, std::span<const SeenKeys> seen) {
   const Terms terms(moments, lambda);
-  const PartnerSums sums(terms, seen, left_out);
+  const PartnerSums sums(terms, seen);
   if (!sums.valid()) return kNaN;
   double total = 0;
   // First earlier tokens that see a key of k's, and that see k itself.

@@ -17,7 +17,7 @@ struct StepMoments {
   double mean_sq = 0;  ///< N0 = ||mean r + mean u||^2
 };
 
-/// Keys [first, last) that one query sees; empty: the query takes no part.
+/// Keys [first, last) that one query sees; empty: the query is in no pair, but stays a key.
 struct SeenKeys {
   int64_t first = 0, last = 0;
 };
@@ -28,17 +28,16 @@ struct SeenKeys {
 /// section 9.
 double smoothed_cosine(const StepMoments& moments, double lambda, int64_t tokens);
 
-/// The same for any visibility, as the mean over the pairs of tokens without `left_out` (-1: none).
-/// `seen` [T]: neither end may decrease from query to query, and a query sees itself, as in causal
-/// and windowed attention and in packed documents. With n_i = |V(i)| and i < k
+/// The same for any visibility, as the mean over the pairs of queries. `seen` [T]: neither end may
+/// decrease from query to query, and a query sees itself, as in causal and windowed attention and
+/// in packed documents. With n_i = |V(i)| and i < k
 ///
 ///   <y_i, y_k> = N0 + a [i in V(k)] / n_k + a [k in V(i)] / n_i + q |V(i) and V(k)| / (n_i n_k)
 ///   <y_i, y_i> = N0 + D + (2 a + q) / n_i
 ///
 /// D, a, q as in section 9, whose causal form is the case V(i) = {0..i} (derived here: two tokens
 /// share a term for each common token of their means). Time O(T).
-double smoothed_cosine(const StepMoments& moments, double lambda, std::span<const SeenKeys> seen,
-                       int64_t left_out = -1);
+double smoothed_cosine(const StepMoments& moments, double lambda, std::span<const SeenKeys> seen);
 
 /// s = 2 C + E: with full attention the cosine at lambda = 1 exceeds that at 0 exactly when s > 0.
 double smoothing_scalar(const StepMoments& moments);

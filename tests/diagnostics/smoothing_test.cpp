@@ -17,7 +17,8 @@ std::vector<double> line(double from, double to) {
 /// A head whose cosine goes from `from` to `to`, predicted exactly, with s = `scalar`.
 stats::SmoothingValues head(double from, double to, double scalar) {
   stats::SmoothingValues value;
-  value.left_out = 0;
+  value.left_out = 2;
+  value.shared_key = 7;
   value.skip.rest = {line(from, to), from, from};
   value.skip.all = {line(from / 2, to / 2), from / 2, from / 2};
   value.skip.predicted = line(from, to);
@@ -42,7 +43,8 @@ TEST(SmoothingDiagnostic, ClassesOfHeadsAndSharesOfTheLayer) {
   EXPECT_EQ(record.find("smooth_share_up", 0)[0], 0.25);
   EXPECT_EQ(record.find("smooth_share_down", 0)[0], 0.25);
   EXPECT_NEAR(record.find("smooth_delta", 0)[2], -0.02, 1e-15);
-  EXPECT_EQ(record.find("smooth_left_out", 0)[0], 0);
+  EXPECT_EQ(record.find("smooth_left_out", 0)[0], 2);
+  EXPECT_EQ(record.find("smooth_left_out_key", 0)[0], 7);
 }
 
 TEST(SmoothingDiagnostic, CurvesStandInTheirPlaces) {

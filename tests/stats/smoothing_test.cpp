@@ -34,7 +34,7 @@ std::vector<theory::SeenKeys> documents(int64_t tokens, int64_t length) {
 /// A layer of one stream with tensors of its own.
 struct Layer {
   std::vector<theory::SeenKeys> seen;
-  std::vector<int64_t> dominant = std::vector<int64_t>(kHeads, 0);
+  std::vector<int64_t> dominant = std::vector<int64_t>(kHeads, 0), left_out = {0};
   at::Tensor w_o;
   SmoothingInput input;
 
@@ -45,16 +45,15 @@ struct Layer {
     input.context = test::random_tensor({tokens, kHeads, kWidth}, seed + 2) * 0.4 + 0.1;
     input.v = test::random_tensor({tokens, kGroups, kWidth}, seed + 3) + 0.2;
     input.lambdas = kGrid;
-    input.left_out = 0;
   }
   Layer(const Layer&) = delete;
 
   std::vector<SmoothingValues> measure() {
-    input.seen = seen, input.dominant = dominant;
+    input.seen = seen, input.dominant = dominant, input.left_out = left_out;
     return smoothing(input, output_space(w_o, kHeads), nullptr);
   }
   std::vector<SmoothingValues> measure(const OutputSpace& normed) {
-    input.seen = seen, input.dominant = dominant;
+    input.seen = seen, input.dominant = dominant, input.left_out = left_out;
     return smoothing(input, output_space(w_o, kHeads), &normed);
   }
 
@@ -95,9 +94,12 @@ struct Layer {
 };
 
 /// Mean cosine over the pairs of rows.
-double pair_mean(const at::Tensor& y, int64_t left_out) {
-  at::Tensor kept = y;
-  if (left_out >= 0) kept = at::cat({y.slice(0, 0, left_out), y.slice(0, left_out + 1)});
+double pair_mean(const at::Tensor& y, const std::vector<int64_t>& left_out) {
+  std::vector<at::Tensor> rows;
+  for (int64_t t = 0; t < y.size(0); ++t) {
+    if (std::find(left_out.begin(), left_out.end(), t) == left_out.end()) rows.push_back(y[t]);
+  }
+  const at::Tensor kept = at::stack(rows);
   const at::Tensor unit = kept / kept.norm(2, 1, true);
   const double n = static_cast<double>(kept.size(0));
   return (at::matmul(unit, unit.t()).sum().item<double>() - n) / (n * (n - 1));
@@ -113,7 +115,7 @@ void expect_curves(const StepCurves& got, const Layer& layer, int64_t head, bool
   };
   for (const bool all : {false, true}) {
     const StepCosines& cosines = all ? got.all : got.rest;
-    const int64_t left_out = all ? -1 : layer.input.left_out;
+    const std::vector<int64_t> left_out = all ? std::vector<int64_t>() : layer.left_out;
     for (size_t l = 0; l < std::size(kGrid); ++l) {
       const at::Tensor y = layer.step(head, layer.rows(kGrid[l]), skip);
       EXPECT_NEAR(cosines.by_lambda[l], pair_mean(seen_as(y), left_out), kNoise);
@@ -136,7 +138,7 @@ TEST(SmoothingStats, EqualsTheStepsThemselves) {
   for (const auto& seen : visibilities) {
     Layer layer(seen);
     layer.dominant = {0, 3, kNoValueKey, 0};
-    layer.input.left_out = 3;
+    layer.left_out = {3, 17, 4};
     const std::vector<SmoothingValues> values = layer.measure();
     for (int64_t h = 0; h < kHeads; ++h) {
       const SmoothingValues& value = values[static_cast<size_t>(h)];
@@ -153,7 +155,7 @@ TEST(SmoothingStats, TheHeadsOwnAttentionAlone) {
   const std::vector<SmoothingValues> values = layer.measure();
   const at::Tensor context = layer.input.context.select(1, 1).to(at::kDouble),
                    map = layer.w_o.narrow(1, kWidth, kWidth).to(at::kDouble);
-  EXPECT_NEAR(values[1].alone.rest.actual, pair_mean(at::matmul(context, map.t()), 0), kNoise);
+  EXPECT_NEAR(values[1].alone.rest.actual, pair_mean(at::matmul(context, map.t()), {0}), kNoise);
   EXPECT_NEAR(values[1].alone.all.sink, 1, kNoise);  // everyone reads key 0
 }
 
@@ -193,7 +195,7 @@ TEST(SmoothingStats, AHeadThatCancelsTheResidual) {
       test::random_tensor({40, kModel}, 20) * 0.02;
   const StepCurves curves = layer.measure()[0].skip;
   for (size_t l = 0; l < std::size(kGrid); ++l) {
-    EXPECT_NEAR(curves.all.by_lambda[l], pair_mean(layer.step(0, layer.rows(kGrid[l]), true), -1),
+    EXPECT_NEAR(curves.all.by_lambda[l], pair_mean(layer.step(0, layer.rows(kGrid[l]), true), {}),
                 2e-4);
   }
 }
@@ -215,9 +217,10 @@ TEST(SmoothingStats, MomentsAndPrediction) {
     EXPECT_NEAR(curves.moments.update / trace_covariance(u, u), 1, 1e-6);
     const at::Tensor mean = (r + u).slice(0, 1).mean(0);
     EXPECT_NEAR(curves.moments.mean_sq, mean.square().sum().item<double>(), 1e-5);
+    std::vector<theory::SeenKeys> queries = layer.seen;
+    queries[0] = {};
     for (size_t l = 0; l < std::size(kGrid); ++l) {
-      EXPECT_EQ(curves.predicted[l],
-                theory::smoothed_cosine(curves.moments, kGrid[l], layer.seen, 0));
+      EXPECT_EQ(curves.predicted[l], theory::smoothed_cosine(curves.moments, kGrid[l], queries));
     }
   }
 }
@@ -278,11 +281,19 @@ TEST(SmoothingStats, ShortInputs) {
 TEST(SmoothingStats, AHeadLeftOutStaysEmpty) {
   Layer layer(causal(10));
   layer.dominant[1] = kHeadLeftOut;
-  layer.input.left_out = -1;
+  layer.left_out = {};
   const std::vector<SmoothingValues> values = layer.measure();
   EXPECT_TRUE(values[1].skip.rest.by_lambda.empty());
   expect_curves(values[2].skip, layer, 2, true);
   EXPECT_NEAR(values[2].skip.rest.by_lambda[1], values[2].skip.all.by_lambda[1], kNoise);
+}
+
+TEST(OutlierTokens, FiveTimesTheMedianLength) {
+  at::Tensor step = at::ones({7, 4});
+  step[2] *= 5, step[6] *= -8, step[4] *= 4.99;
+  EXPECT_EQ(outlier_tokens(step), (std::vector<int64_t>{2, 6}));
+  EXPECT_TRUE(outlier_tokens(at::zeros({7, 4})).empty());
+  EXPECT_TRUE(outlier_tokens(at::ones({1, 4})).empty());
 }
 
 TEST(MeanUniformity, IdentityIsZeroAndUniformIsOne) {

@@ -15,8 +15,8 @@ namespace {
 using forward::Tap;
 using model::BlockForm;
 
-/// The token that the curves leave out: the dominant key that most heads share, of heads with a
-/// sink if there are any, the lowest on a tie; -1 when every dominant key is a learned logit.
+/// The dominant key that most heads share, of heads with a sink if there are any, the lowest on a
+/// tie; -1 when every dominant key is a learned logit.
 int64_t shared_key(std::span<const diagnostics::SinkVerdict> verdicts) {
   std::map<int64_t, int> with_sink, any;
   for (const diagnostics::SinkVerdict& verdict : verdicts) {
@@ -91,11 +91,18 @@ class Smoothing : public Measurement {
     in.step = state.resid_pre.narrow(0, rows.first_row, rows.rows) + attn_out_[s];
     if (const auto factor = branch_factor(state, in)) in.step.div_(*factor);
     in.seen = seen, in.dominant = dominant, in.lambdas = stats::kLambdas;
-    in.left_out = shared_key(verdicts);
+    // The sink, and every other token that would outweigh the rest in moments.
+    std::vector<int64_t> left_out = stats::outlier_tokens(in.step);
+    const int64_t key = shared_key(verdicts);
+    if (key >= 0 && std::find(left_out.begin(), left_out.end(), key) == left_out.end()) {
+      left_out.push_back(key);
+    }
+    in.left_out = left_out;
     values_[s] = stats::smoothing(in, plain_, normed_ ? &*normed_ : nullptr);
     for (size_t h = 0; h < input.heads.size(); ++h) {
       if (!input.heads[h].attention) continue;
       values_[s][h].uniformity = stats::mean_uniformity(state.sums[s][h].row_self, seen);
+      values_[s][h].shared_key = key;
       input.heads[h].smoothing = &values_[s][h];
     }
   }
