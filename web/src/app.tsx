@@ -2,9 +2,10 @@ import { useMemo } from "preact/hooks";
 
 import { metricsOf, strongestHead } from "./data/metrics";
 import type { Page } from "./data/page";
-import { ReportContext, type Report } from "./ui/context";
-import { fact, integer } from "./ui/format";
-import { formatRoute, kViews, useRoute, type ThemeName, type ViewName } from "./ui/route";
+import { FrameContext, ReportContext, type Report } from "./ui/context";
+import { fact } from "./ui/format";
+import { formatRoute, kViews, useRoute, type ViewName } from "./ui/route";
+import { Shell } from "./ui/shell";
 import { usePalette } from "./ui/theme";
 import { Circuit, hasCircuit } from "./views/circuit";
 import { HeadDetail } from "./views/head_detail";
@@ -35,67 +36,39 @@ export function App({ page }: { page: Page }) {
   const metric = metrics.find((m) => m.id === route.metric) ?? metrics[0];
   const Body = kViewBody[view];
   if (!metric) return <Problem text="the scan document holds no head with a metric" />;
-  const report: Report = { page, metrics, metric, route, go, palette, selected: route.pinned ?? strongest };
+  const file = String(page.scan.model["path"] ?? "run").replace(/[\\/]+$/, "");
+  const selected = route.pinned ?? strongest;
+  const report: Report = { page, file, metrics, metric, route, go, palette, selected };
   return (
-    <ReportContext.Provider value={report}>
-      <header>
-        <Title page={page} />
-        <label class="control theme">
-          Theme{" "}
-          <select
-            id="theme"
-            value={route.theme}
-            onChange={(event) => go({ theme: event.currentTarget.value as ThemeName })}
-          >
-            <option value="system">system</option>
-            <option value="light">light</option>
-            <option value="dark">dark</option>
-          </select>
-        </label>
-        <nav aria-label="Views">
-          {views.map((name) => (
-            <a
-              key={name}
-              href={formatRoute({ ...route, view: name })}
-              aria-current={name === view ? "page" : undefined}
-            >
-              {kViewTitle[name]}
-            </a>
-          ))}
-        </nav>
-      </header>
-      <main>
-        <p class="question">{kQuestion[view]}</p>
-        {page.notices.length > 0 && (
-          <details class="card warning">
-            <summary>
-              {integer(page.notices.length)} parts of the data do not fit the rest and are not shown
-            </summary>
-            <ul>
-              {page.notices.slice(0, 20).map((text) => (
-                <li key={text}>{text}</li>
-              ))}
-            </ul>
-          </details>
-        )}
-        <Body />
-      </main>
-      <footer>
-        Written by {fact(page.scan.tool?.["name"])} {fact(page.scan.tool?.["version"])}. Layers, heads and
-        positions count from 0. Unprocessed weights. This page needs no network.
-      </footer>
-    </ReportContext.Provider>
+    <FrameContext.Provider value={report}>
+      <ReportContext.Provider value={report}>
+        <Shell
+          name={report.file.split(/[\\/]/).pop() || "model"}
+          parts={factsOf(page)}
+          theme={route.theme}
+          onTheme={(theme) => go({ theme })}
+          navigation="Views"
+          links={views.map((name) => ({
+            href: formatRoute({ ...route, view: name }),
+            text: kViewTitle[name],
+            current: name === view,
+          }))}
+          question={kQuestion[view]}
+          notices={page.notices}
+          tool={page.scan.tool}
+          note="Layers, heads and positions count from 0. Unprocessed weights."
+        >
+          <Body />
+        </Shell>
+      </ReportContext.Provider>
+    </FrameContext.Provider>
   );
 }
 
-function Title({ page }: { page: Page }) {
+function factsOf(page: Page): string[] {
   const { model, inputs } = page.scan;
-  const name = String(model["path"] ?? "model")
-    .replace(/[\\/]+$/, "")
-    .split(/[\\/]/)
-    .pop();
   const patches = page.patches ? [`${page.patches.rows} × ${page.patches.columns} patches`] : [];
-  const parts = [
+  return [
     fact(model["family"]),
     `${page.layers} layers × ${page.heads} heads`,
     ...(page.images
@@ -105,14 +78,6 @@ function Title({ page }: { page: Page }) {
           `BOS ${fact(inputs?.["bos"])}`,
         ]),
   ];
-  return (
-    <div class="title">
-      <h1>
-        <span class="brand">sinkscope</span> {name}
-      </h1>
-      <p>{parts.join(" · ")}</p>
-    </div>
-  );
 }
 
 export function Problem({ text }: { text: string }) {

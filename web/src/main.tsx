@@ -4,19 +4,26 @@ import "./style.css";
 import { render } from "preact";
 
 import { App, Problem } from "./app";
-import { readPage } from "./data/page";
+import { readDocument } from "./data/read";
+import { Sheet } from "./data/sheet";
+import { Theory } from "./views/theory";
 
 const root = document.getElementById("app");
 if (root) {
   root.textContent = "";
   try {
-    const page = readPage(document.getElementById("data")?.textContent ?? "");
-    const name = String(page.scan.model["path"] ?? "")
-      .replace(/[\\/]+$/, "")
-      .split(/[\\/]/)
-      .pop();
-    document.title = `sinkscope: ${name || "report"}`;
-    render(<App page={page} />, root);
+    const data = readDocument(document.getElementById("data")?.textContent ?? "");
+    if (data instanceof Sheet) {
+      document.title = `sinkscope theory: ${data.what || "report"}`;
+      render(<Theory sheet={data} />, root);
+    } else {
+      const name = String(data.scan.model["path"] ?? "")
+        .replace(/[\\/]+$/, "")
+        .split(/[\\/]/)
+        .pop();
+      document.title = `sinkscope: ${name || "report"}`;
+      render(<App page={data} />, root);
+    }
   } catch (error) {
     render(<Problem text={error instanceof Error ? error.message : String(error)} />, root);
   }

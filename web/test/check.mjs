@@ -11,6 +11,7 @@ import { damageChecks, largeChecks, lengthChecks } from "./document_checks.mjs";
 import { fill } from "./fill.mjs";
 import { patchChecks } from "./patch_checks.mjs";
 import { downloadChecks, selectionChecks, sizeChecks, staticChecks, viewChecks } from "./page_checks.mjs";
+import { theoryChecks } from "./theory_checks.mjs";
 
 const { values, positionals } = parseArgs({
   options: { screenshots: { type: "string" } },
@@ -32,6 +33,7 @@ try {
     await lengthChecks(browser, bundle, folder, troubles);
     await damageChecks(browser, bundle, folder, troubles);
     await patchChecks(browser, bundle, folder, troubles, shots);
+    await theoryChecks(browser, bundle, folder, troubles, shots);
     const paint = await largeChecks(browser, bundle, folder, troubles, shots);
     console.log(`first paint of 80 x 64 heads: ${Math.round(paint)} ms`);
   }

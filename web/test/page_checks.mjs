@@ -10,6 +10,10 @@ const kViews = {
   head: ["Previous head", "Each criterion beside its threshold", "Every stored value of this head"],
   circuit: ["Residual norm of position 0", "Cosines between token states", "Largest activations"],
 };
+const kTexts = {
+  ...kViews,
+  theory: ["Findings", "checks does not hold", "Power laws over", "What the columns are", "Run facts"],
+};
 const kMaxNodes = 4000;
 
 export function staticChecks(file) {
@@ -25,16 +29,25 @@ export function staticChecks(file) {
   );
 }
 
-/// Number of different colours among the pixels of each canvas that is not an overlay.
-function canvasColors(page) {
-  return page.evaluate(() =>
-    [...document.querySelectorAll("canvas:not(.overlay)")].map((canvas) => {
-      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-      const seen = new Set();
-      for (let i = 0; i < data.length; i += 4)
-        seen.add(`${data[i]},${data[i + 1]},${data[i + 2]},${data[i + 3]}`);
-      return seen.size;
-    }),
+/// How many pixels of each colour ("r,g,b,a") each canvas has.
+export function canvasColors(page, selector = "canvas:not(.overlay)") {
+  return page.evaluate(
+    (wanted) =>
+      [...document.querySelectorAll(wanted)].map((canvas) => {
+        // Of a copy: reading the page's own canvas again and again would make the browser warn.
+        const context = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", {
+          willReadFrequently: true,
+        });
+        context.drawImage(canvas, 0, 0);
+        const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+        const seen = {};
+        for (let i = 0; i < data.length; i += 4) {
+          const color = `${data[i]},${data[i + 1]},${data[i + 2]},${data[i + 3]}`;
+          seen[color] = (seen[color] ?? 0) + 1;
+        }
+        return seen;
+      }),
+    selector,
   );
 }
 
@@ -78,10 +91,10 @@ function textFaults(page) {
 
 /// Texts, canvases, contrast and size of the view that is open.
 export async function lookAt(page, view, name, shots) {
-  for (const text of kViews[view]) {
+  for (const text of kTexts[view]) {
     expect((await page.locator("main").innerText()).includes(text), `${name}: shows "${text}"`);
   }
-  const colors = await canvasColors(page);
+  const colors = (await canvasColors(page)).map((seen) => Object.keys(seen).length);
   expect(
     colors.length > 0 && colors.every((count) => count > 3),
     `${name}: every canvas is drawn (${colors})`,
@@ -247,7 +260,36 @@ export async function sizeChecks(browser, file, troubles) {
   await page.context().close();
 }
 
-/// Every figure and table gives its files.
+/// Every figure and table of the view that is open gives its files: their bytes by name.
+export async function saveAll(page, shots) {
+  const files = new Map();
+  for (const button of await page.locator("button[aria-label^=Download]:visible").all()) {
+    const label = await button.getAttribute("aria-label");
+    const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
+    const bytes = readFileSync(await download.path());
+    const name = download.suggestedFilename();
+    files.set(name, bytes);
+    const text = bytes.toString("utf8");
+    if (name.endsWith(".png"))
+      expect(bytes.subarray(1, 4).toString() === "PNG" && bytes.length > 5000, `${label}: a picture`);
+    else if (name.endsWith(".svg"))
+      expect(
+        text.startsWith("<svg ") && text.includes("</svg>") && !/NaN|undefined/.test(text),
+        `${label}: SVG`,
+      );
+    else
+      expect(
+        name.endsWith(".csv") &&
+          /^[\w (),.]+(,|\r)/.test(text) &&
+          text.split("\r\n").length > 1 &&
+          !/NaN|undefined/.test(text),
+        `${label}: CSV`,
+      );
+    if (shots) await download.saveAs(join(shots, "files", name));
+  }
+  return files;
+}
+
 export async function downloadChecks(browser, file, troubles, shots) {
   const page = await open(browser, file, troubles);
   for (const view of ["overview", "heads", "head", "circuit"]) {
@@ -255,29 +297,7 @@ export async function downloadChecks(browser, file, troubles, shots) {
       location.hash = hash;
     }, view);
     await settle(page);
-    for (const button of await page.locator("button[aria-label^=Download]:visible").all()) {
-      const label = await button.getAttribute("aria-label");
-      const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
-      const bytes = readFileSync(await download.path());
-      const name = download.suggestedFilename();
-      const text = bytes.toString("utf8");
-      if (name.endsWith(".png"))
-        expect(bytes.subarray(1, 4).toString() === "PNG" && bytes.length > 5000, `${label}: a picture`);
-      else if (name.endsWith(".svg"))
-        expect(
-          text.startsWith("<svg ") && text.includes("</svg>") && !/NaN|undefined/.test(text),
-          `${label}: SVG`,
-        );
-      else
-        expect(
-          name.endsWith(".csv") &&
-            /^[\w (),.]+(,|\r)/.test(text) &&
-            text.split("\r\n").length > 1 &&
-            !/NaN|undefined/.test(text),
-          `${label}: CSV`,
-        );
-      if (shots) await download.saveAs(join(shots, "files", name));
-    }
+    await saveAll(page, shots);
   }
   await page.context().close();
 }

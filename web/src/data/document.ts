@@ -77,3 +77,46 @@ export interface PageDocument {
   sequences?: SequenceRow[];
   metrics?: MetricText[];
 }
+
+/// A list is the vector of a certificate or the like.
+export type SheetCell = Maybe | string | Maybe[];
+
+export interface SheetColumn {
+  name: string;
+  unit: string;
+  definition: string;
+}
+
+export interface SheetTable {
+  name: string;
+  title: string;
+  columns: SheetColumn[];
+  rows: SheetCell[][];
+}
+
+/// A picture of one table; every name is one of its columns, "" for none.
+export interface SheetPlot {
+  kind: "lines" | "log-log" | "map";
+  table: string;
+  title: string;
+  x: string;
+  y: string;
+  series: string[];
+  lower: string;
+  upper: string;
+  value: string;
+  fit: string;
+}
+
+/// sinkscope.theory/1
+export interface SheetDocument {
+  schema: string;
+  tool?: Section;
+  what?: string | null;
+  settings?: Section;
+  tables?: SheetTable[];
+  plots?: SheetPlot[];
+  findings?: string[];
+  warnings?: string[];
+  timing?: Section;
+}

@@ -9,7 +9,6 @@ import type {
 } from "./document";
 import { integer, isNumber } from "../ui/format";
 
-const kSchema = /^sinkscope\.page\/1(\.|$)/;
 const kMaxSide = 4096;
 
 /// The patches of a run whose images all have the same: `prefix` tokens, then the patches row by row.
@@ -37,6 +36,7 @@ export class Page {
   private readonly eventsByHead = new Map<number, EventPoint[]>();
 
   constructor(readonly document: PageDocument) {
+    if (!document.scan) throw new Error("the data has no `scan` document");
     this.scan = document.scan;
     this.layers = side(this.scan.model?.layers, "scan.model.layers");
     this.heads = side(this.scan.model?.heads, "scan.model.heads");
@@ -196,7 +196,7 @@ export class Page {
   }
 }
 
-function list<T>(value: unknown): T[] {
+export function list<T>(value: unknown): T[] {
   return Array.isArray(value) ? (value as T[]) : [];
 }
 
@@ -205,24 +205,4 @@ function side(value: unknown, name: string): number {
     throw new Error(`${name} is ${JSON.stringify(value)}, a whole number from 1 to ${kMaxSide} expected`);
   }
   return value as number;
-}
-
-/// Throws an Error whose message is for the reader of the page.
-export function readPage(text: string): Page {
-  if (text.trim() === "") {
-    throw new Error("this page carries no data; `sinkscope report RUN.db` writes one that does");
-  }
-  let document: PageDocument;
-  try {
-    document = JSON.parse(text) as PageDocument;
-  } catch (error) {
-    throw new Error(`the data of this page is damaged (${String(error)}); write the report again`);
-  }
-  if (!kSchema.test(String(document?.schema))) {
-    throw new Error(
-      `the data has schema ${JSON.stringify(document?.schema)}, this page reads sinkscope.page/1`,
-    );
-  }
-  if (!document.scan) throw new Error("the data has no `scan` document");
-  return new Page(document);
 }

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { CanvasPen } from "../plot/canvas_pen";
 import { kTextSize, type Drawing, type Pen, wrapText } from "../plot/pen";
 import { SvgPen } from "../plot/svg_pen";
-import { useReport } from "../ui/context";
+import { useFrame } from "../ui/context";
 import { csvText, fileName, save, type Cell } from "../ui/download";
 import type { Palette } from "../ui/theme";
 
@@ -64,8 +64,8 @@ function saveSvg(name: string, drawing: Drawing): void {
 
 /// Frame of every figure: title, definition, formula on demand, downloads.
 export function Figure(props: FigureProps) {
-  const { page, palette } = useReport();
-  const name = (extension: string) => fileName(page.scan.model["path"], props.id, extension);
+  const { file, palette } = useFrame();
+  const name = (extension: string) => fileName(file, props.id, extension);
   const button = (label: string, action: () => void) => (
     <button type="button" aria-label={`Download ${label} of: ${props.title}`} onClick={action}>
       {label}

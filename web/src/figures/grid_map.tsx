@@ -2,7 +2,7 @@ import { useMemo } from "preact/hooks";
 
 import { outline, type Cell, type GridDrawing } from "../plot/grid";
 import type { Pen } from "../plot/pen";
-import { useReport } from "../ui/context";
+import { useFrame } from "../ui/context";
 import { useWidth } from "../ui/hooks";
 import { Canvas } from "./canvas";
 
@@ -28,7 +28,7 @@ const kMinWidth = 200;
 /// A map of cells: the pointer and a click choose a cell, arrow keys move the choice.
 export function GridMap(props: GridMapProps) {
   const { hover, pinned, start, onHover, onPin, onEnter } = props;
-  const { palette } = useReport();
+  const { palette } = useFrame();
   const [box, width] = useWidth<HTMLDivElement>();
   const drawing = useMemo(() => props.drawing(Math.max(kMinWidth, width)), [props.drawing, width]);
   const { geometry } = drawing;

@@ -2,10 +2,23 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 
-import { drawable, type LinePlan, linesDrawing, tickRoom, yAxisOf } from "../plot/lines";
-import { kFont, kTextSize } from "../plot/pen";
-import { useReport } from "../ui/context";
-import { magnitude, tick } from "../ui/format";
+import { CanvasPen } from "../plot/canvas_pen";
+import {
+  drawable,
+  drawBands,
+  drawFits,
+  kMostMarks,
+  type LinePlan,
+  linesDrawing,
+  type Place,
+  tickRoom,
+  valueText,
+  xAxisOf,
+  yAxisOf,
+} from "../plot/lines";
+import { kFont, kTextSize, type Pen } from "../plot/pen";
+import { useFrame } from "../ui/context";
+import { tick } from "../ui/format";
 import { useWidth } from "../ui/hooks";
 import type { Palette } from "../ui/theme";
 import { Figure } from "./figure";
@@ -22,6 +35,8 @@ interface LineChartProps {
 }
 
 const kHeight = 320;
+/// pixels from one tick of the x axis to the next
+const kTickRoom = 70;
 
 function uplotOptions(plan: LinePlan, palette: Palette, width: number): uPlot.Options {
   const font = `${kTextSize}px ${kFont}`;
@@ -33,10 +48,14 @@ function uplotOptions(plan: LinePlan, palette: Palette, width: number): uPlot.Op
     labelSize: 22,
     grid: { stroke: palette.grid, width: 1 },
     ticks: { stroke: palette.grid, width: 1 },
+    filter: (_u, ticks) => ticks, // uPlot's own would leave out ticks of a log axis
   };
-  const [first, last] = [plan.x[0] ?? 0, plan.x[plan.x.length - 1] ?? 1];
-  const pad = Math.max(0.5, (last - first) * 0.015);
-  const dots = plan.x.length <= 100;
+  const dots = plan.x.length <= kMostMarks;
+  const xTick = (x: number) => plan.xNames?.[x] ?? tick(x);
+  const xTicks = (u: uPlot, low: number, high: number) =>
+    xAxisOf(plan, low, high, Math.max(2, Math.floor(u.width / kTickRoom)))
+      .ticks.map((t) => t.value)
+      .filter((value) => value >= low && value <= high);
   return {
     width,
     height: kHeight,
@@ -51,7 +70,7 @@ function uplotOptions(plan: LinePlan, palette: Palette, width: number): uPlot.Op
     },
     cursor: { drag: { x: true, y: false } },
     scales: {
-      x: { time: false, range: (_u, low, high) => [low - pad, high + pad] },
+      x: { time: false, distr: plan.xLog ? 3 : 1, range: (_u, low, high) => padded(plan, low, high) },
       y: { distr: plan.log ? 3 : 1, range: [axis.low, axis.high] },
     },
     axes: [
@@ -59,8 +78,8 @@ function uplotOptions(plan: LinePlan, palette: Palette, width: number): uPlot.Op
         ...common,
         label: plan.xName,
         size: 32,
-        incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000],
-        values: (_u, ticks) => ticks.map((t) => tick(t)),
+        splits: (u, _axis, low, high) => xTicks(u, low, high),
+        values: (_u, ticks) => ticks.map(xTick),
       },
       {
         ...common,
@@ -71,7 +90,7 @@ function uplotOptions(plan: LinePlan, palette: Palette, width: number): uPlot.Op
       },
     ],
     series: [
-      { label: plan.xName, value: (_u, x) => (x === null ? "–" : (plan.xText?.(x) ?? tick(x))) },
+      { label: plan.xName, value: (_u, x) => (x === null ? "–" : (plan.xText?.(x) ?? xTick(x))) },
       ...plan.series.map((series): uPlot.Series => {
         const color = palette.series[series.color] ?? palette.text;
         return {
@@ -80,17 +99,46 @@ function uplotOptions(plan: LinePlan, palette: Palette, width: number): uPlot.Op
           width: 2,
           dash: series.dash,
           spanGaps: false,
-          points: { show: dots && !series.dash, size: 6, fill: color },
-          value: (_u, value) => magnitude(value),
+          points: { show: dots && (plan.marks || !series.dash), size: 6, fill: color },
+          value: (_u, _value, _series, i) => (i === null ? "–" : valueText(plan, series, i)),
         };
       }),
     ],
+    hooks: {
+      drawAxes: [(u) => drawInside(u, (pen, place) => drawBands(pen, plan, place, palette))],
+      draw: [(u) => drawInside(u, (pen, place) => drawFits(pen, plan, place, palette))],
+    },
   };
 }
 
-/// Lines over layers or positions; drag to zoom, double click to see all again.
+/// Room beyond the first and the last value, for their marks.
+function padded({ x, xNames, xLog }: LinePlan, low: number, high: number): [number, number] {
+  if (xLog) return [low / 1.08, high * 1.08];
+  const whole = xNames || x.every(Number.isInteger);
+  const pad = Math.max(whole || high === low ? 0.5 : 0, (high - low) * 0.015);
+  return [low - pad, high + pad];
+}
+
+/// Draws in CSS pixels, cut off at the border of the plot.
+function drawInside(u: uPlot, draw: (pen: Pen, place: Place) => void): void {
+  const { ctx, bbox } = u;
+  const ratio = uPlot.pxRatio;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  ctx.scale(ratio, ratio);
+  draw(new CanvasPen(ctx), {
+    x: (value) => u.valToPos(value, "x", true) / ratio,
+    y: (value) => u.valToPos(value, "y", true) / ratio,
+    shown: (series) => u.series[series + 1]?.show !== false,
+  });
+  ctx.restore();
+}
+
+/// Lines over layers, positions or any quantity; drag to zoom, double click to see all again.
 export function LineChart({ id, title, definition, formula, plan, children }: LineChartProps) {
-  const { palette } = useReport();
+  const { palette } = useFrame();
   const [box, width] = useWidth<HTMLDivElement>();
   const chart = useRef<uPlot | null>(null);
   const shown = width > 0;
@@ -122,8 +170,20 @@ export function LineChart({ id, title, definition, formula, plan, children }: Li
       formula={formula}
       drawing={(w) => linesDrawing(plan, palette, w)}
       csv={() => ({
-        header: [plan.xName, ...plan.series.map((s) => s.label)],
-        rows: plan.x.map((x, i) => [x, ...plan.series.map((s) => s.values[i] ?? null)]),
+        header: [
+          plan.xName,
+          ...plan.series.flatMap(({ label, lower, upper }) => [
+            label,
+            ...(lower && upper ? [`${label} lower`, `${label} upper`] : []),
+          ]),
+        ],
+        rows: plan.x.map((x, i) => [
+          plan.xNames?.[x] ?? x,
+          ...plan.series.flatMap(({ values, lower, upper }) => [
+            values[i],
+            ...(lower && upper ? [lower[i], upper[i]] : []),
+          ]),
+        ]),
       })}
     >
       {children}

@@ -31,6 +31,8 @@ export interface GridOptions {
   columns: number;
   width: number;
   maxHeight: number;
+  /// room for the names of the rows; absent: for their numbers
+  labelWidth?: number;
   /// cells as high as wide; otherwise at least as high as a line of text, where there is room
   square: boolean;
 }
@@ -42,8 +44,9 @@ export interface GridDrawing extends Drawing {
 const kTop = 44;
 const kMaxCell = 44;
 
-export function gridGeometry({ rows, columns, width, maxHeight, square }: GridOptions): GridGeometry {
-  const left = 34 + textWidth(String(rows - 1));
+export function gridGeometry(options: GridOptions): GridGeometry {
+  const { rows, columns, width, maxHeight, square, labelWidth } = options;
+  const left = 34 + (labelWidth ?? textWidth(String(rows - 1)));
   const whole = (size: number) => (size >= 3 ? Math.floor(size) : size);
   const across = Math.min(kMaxCell, Math.max(1, (width - left - 2) / columns));
   const down = Math.max(2, (maxHeight - kTop) / rows);
@@ -98,13 +101,20 @@ function stride(count: number, cell: number, label: number): number {
   return 1000;
 }
 
-/// Numbers of the rows and columns, and what they are.
+/// Names of rows and columns, where they are not their numbers.
+export interface GridNames {
+  rows: string[];
+  columns: string[];
+}
+
+/// Numbers or names of the rows and columns, and what they are.
 export function drawGridAxes(
   pen: Pen,
   geometry: GridGeometry,
   rowName: string,
   columnName: string,
   palette: Palette,
+  names?: GridNames,
 ): void {
   const { rows, columns, left, top, cellWidth, cellHeight, bottom } = geometry;
   pen.text(columnName, left + (cellWidth * columns) / 2, 10, { color: palette.text, align: "center" });
@@ -113,15 +123,21 @@ export function drawGridAxes(
     align: "center",
     upright: true,
   });
-  const across = stride(columns, cellWidth, textWidth(String(columns - 1)) + 8);
+  const longest = names
+    ? Math.max(...names.columns.map((n) => textWidth(n)))
+    : textWidth(String(columns - 1));
+  const across = stride(columns, cellWidth, longest + 8);
   for (let column = 0; column < columns; column += across) {
-    pen.text(String(column), left + (column + 0.5) * cellWidth, top - 12, {
+    pen.text(names?.columns[column] ?? String(column), left + (column + 0.5) * cellWidth, top - 12, {
       color: palette.muted,
       align: "center",
     });
   }
   const down = stride(rows, cellHeight, 17);
   for (let row = 0; row < rows; row += down) {
-    pen.text(String(row), left - 7, top + (row + 0.5) * cellHeight, { color: palette.muted, align: "right" });
+    pen.text(names?.rows[row] ?? String(row), left - 7, top + (row + 0.5) * cellHeight, {
+      color: palette.muted,
+      align: "right",
+    });
   }
 }

@@ -6,7 +6,7 @@ import { kTextSize, textWidth, type Pen } from "./pen";
 import type { ColorScale } from "./scale";
 
 export const kLegendRow = 24;
-const kChip = 18;
+export const kChip = 18;
 const kLetterMin = 16;
 
 /// One cell of a class: colour with a letter where it fits, a shape where it does not.
@@ -105,14 +105,32 @@ export function classLegend(
   small: boolean,
   text: (info: ClassInfo) => string,
 ): LegendPart {
-  return part(pen, (p) =>
+  const size = small ? kLetterMin - 2 : kChip;
+  return chipLegend(
+    pen,
     infos.map((info) => ({
-      width: kChip + 6 + textWidth(text(info)) + 18,
+      label: text(info),
+      cell: (p, x, y) => drawClassCell(p, x, y, size, size, info.name, palette),
+    })),
+    palette,
+    size,
+  );
+}
+
+export interface Chip {
+  label: string;
+  /// draws the sample of `size` with its upper left corner here
+  cell: (pen: Pen, x: number, y: number) => void;
+}
+
+export function chipLegend(pen: Pen | null, chips: Chip[], palette: Palette, size = kChip): LegendPart {
+  return part(pen, (p) =>
+    chips.map(({ label, cell }) => ({
+      width: kChip + 6 + textWidth(label) + 18,
       draw: (x, y) => {
-        const size = small ? kLetterMin - 2 : kChip;
         p?.rect(x - 0.5, y - size / 2 - 0.5, size + 1, size + 1, palette.grid);
-        if (p) drawClassCell(p, x, y - size / 2, size, size, info.name, palette);
-        p?.text(text(info), x + kChip + 6, y, { color: palette.text });
+        if (p) cell(p, x, y - size / 2);
+        p?.text(label, x + kChip + 6, y, { color: palette.text });
       },
     })),
   );

@@ -1,38 +1,84 @@
 import type { Maybe } from "../data/document";
-import { isNumber } from "../ui/format";
+import { isNumber, magnitude } from "../ui/format";
 import type { Palette } from "../ui/theme";
 import { drawFrame, makeFrame } from "./axes";
+import { blend } from "./color";
 import { kLegendRow } from "./legend";
-import { textWidth, type Drawing, type Pen } from "./pen";
-import { linearAxis, logAxis, type Axis } from "./scale";
+import { textWidth, type Drawing, type Pen, type Stroke } from "./pen";
+import { linearAxis, logAxis, nameAxis, type Axis } from "./scale";
+
+/// One entry per x. null: no data, a gap; undefined: nothing was asked here, the line goes on.
+export type LineValues = (Maybe | undefined)[];
+
+/// The line factor x^exponent over [from, to], where both axes are logarithmic.
+export interface LineFit {
+  factor: number;
+  exponent: number;
+  from: number;
+  to: number;
+}
 
 export interface LineSeries {
   label: string;
-  values: Maybe[];
+  values: LineValues;
+  /// a band around the values
+  lower?: LineValues;
+  upper?: LineValues;
+  fits?: LineFit[];
   /// place in the palette's series colours
   color: number;
   dash?: number[];
 }
 
 export interface LinePlan {
+  /// ascending; a value may stand there several times
   x: number[];
   xName: string;
   yName: string;
   /// name of an x for the reader, where it is not its number
   xText?: (x: number) => string;
+  /// names of the x 0, 1, .., shown on the axis instead of numbers
+  xNames?: string[];
   log: boolean;
+  xLog?: boolean;
+  /// a mark on each value: the lines only join what was measured
+  marks?: boolean;
   /// values that the y axis must show
   include?: number[];
+  format?: (value: unknown) => string;
   series: LineSeries[];
 }
 
+/// Larger sizes, and on a log axis smaller ones, have no axis: its powers of ten would overflow.
+const kMostDrawable = 1e100;
+
 /// What can be drawn: on a log axis zero and less are no data.
-export function drawable(value: Maybe | undefined, log: boolean): Maybe {
-  return isNumber(value) && (!log || value > 0) ? value : null;
+export function drawable(value: Maybe | undefined, log: boolean): Maybe | undefined {
+  if (value === undefined) return undefined;
+  if (!isNumber(value) || Math.abs(value) > kMostDrawable) return null;
+  return !log || value > 1 / kMostDrawable ? value : null;
+}
+
+/// The x axis of the plan from `low` to `high`, with about `count` ticks. A log axis may begin and
+/// end beyond both.
+export function xAxisOf(plan: LinePlan, low: number, high: number, count: number): Axis {
+  if (plan.xNames) return nameAxis(plan.xNames);
+  if (plan.xLog) return logAxis([low, high]);
+  const axis = linearAxis(low, high, count);
+  const whole = plan.x.every(Number.isInteger);
+  return whole ? { ...axis, ticks: axis.ticks.filter((t) => Number.isInteger(t.value)) } : axis;
 }
 
 export function yAxisOf(plan: LinePlan): Axis {
-  const values = plan.series.flatMap((s) => s.values.map((v) => drawable(v, plan.log)).filter(isNumber));
+  const values = plan.series
+    .flatMap(({ values, lower = [], upper = [], fits = [] }) => [
+      ...values,
+      ...lower,
+      ...upper,
+      ...fits.flatMap((fit) => [fit.from, fit.to].map((x) => fitted(fit, x))),
+    ])
+    .map((v) => drawable(v, plan.log))
+    .filter(isNumber);
   if (plan.log) return logAxis(values, plan.include);
   const all = [...values, ...(plan.include ?? [])];
   const ticks = linearAxis(
@@ -45,14 +91,23 @@ export function yAxisOf(plan: LinePlan): Axis {
   return linearAxis(low, high);
 }
 
+function fitted({ factor, exponent }: LineFit, x: number): number {
+  return factor * x ** exponent;
+}
+
+/// The value at a place of a series, with its band.
+export function valueText(plan: LinePlan, series: LineSeries, i: number): string {
+  const format = plan.format ?? magnitude;
+  const [value, lower, upper] = [series.values[i], series.lower?.[i], series.upper?.[i]];
+  const band = isNumber(lower) || isNumber(upper) ? ` (${format(lower)} to ${format(upper)})` : "";
+  return `${format(value)}${band}`;
+}
+
 /// The chart as a still picture, for files; on screen uPlot draws the same plan.
 export function linesDrawing(plan: LinePlan, palette: Palette, width: number): Drawing {
   const plotHeight = Math.round(Math.min(420, width * 0.5));
-  const xAxis = linearAxis(
-    plan.x[0] ?? 0,
-    plan.x[plan.x.length - 1] ?? 1,
-    Math.min(10, Math.max(1, plan.x.length - 1)),
-  );
+  const [first, last] = [plan.x[0] ?? 0, plan.x[plan.x.length - 1] ?? 1];
+  const xAxis = xAxisOf(plan, first, last, Math.min(10, Math.max(1, plan.x.length - 1)));
   const yAxis = yAxisOf(plan);
   const frame = makeFrame(width, plotHeight, xAxis, yAxis, 8);
   return {
@@ -60,27 +115,64 @@ export function linesDrawing(plan: LinePlan, palette: Palette, width: number): D
     height: plotHeight + kLegendRow * plan.series.length,
     draw(pen) {
       drawFrame(pen, frame, xAxis, yAxis, plan.xName, plan.yName, palette);
+      const place: Place = { x: frame.x, y: frame.y, shown: () => true };
+      drawBands(pen, plan, place, palette);
       plan.series.forEach((series, i) => {
-        const stroke = { color: palette.series[series.color] ?? palette.text, width: 2, dash: series.dash };
-        for (const run of runs(plan, series)) {
-          const points = run.map(([x, y]) => [frame.x(x), frame.y(y)] as const);
+        const stroke = strokeOf(series, palette);
+        for (const run of runs(plan, [series.values])) {
+          const points = run.map((k) => [frame.x(plan.x[k]!), frame.y(series.values[k]!)] as const);
           if (points.length > 1) pen.line(points, stroke);
-          else pen.circle(points[0]![0], points[0]![1], 2.5, stroke.color);
+          if (points.length === 1 || (plan.marks && plan.x.length <= kMostMarks))
+            for (const [x, y] of points) pen.circle(x, y, 2.5, stroke.color);
         }
         legendRow(pen, plotHeight + (i + 0.5) * kLegendRow, frame.left, series.label, stroke, palette);
       });
+      drawFits(pen, plan, place, palette);
     },
   };
 }
 
-function legendRow(
-  pen: Pen,
-  y: number,
-  x: number,
-  label: string,
-  stroke: { color: string; width: number; dash?: number[] },
-  palette: Palette,
-): void {
+export const kMostMarks = 100;
+
+/// Where values lie in pixels, and which series are shown.
+export interface Place {
+  x(value: number): number;
+  y(value: number): number;
+  shown(series: number): boolean;
+}
+
+/// Bands first: lines go over them.
+export function drawBands(pen: Pen, plan: LinePlan, place: Place, palette: Palette): void {
+  plan.series.forEach((series, i) => {
+    const { lower, upper } = series;
+    if (!lower || !upper || !place.shown(i)) return;
+    const { color } = strokeOf(series, palette);
+    for (const run of runs(plan, [lower, upper])) {
+      const edge = (values: LineValues) =>
+        run.map((k) => [place.x(plan.x[k]!), place.y(values[k]!)] as const);
+      const [low, high] = [edge(lower), edge(upper)];
+      pen.polygon([...low, ...high.reverse()], blend(color, palette.background, 0.22));
+      for (const line of [low, high])
+        pen.line(line, { color: blend(color, palette.background, 0.55), width: 1 });
+    }
+  });
+}
+
+export function drawFits(pen: Pen, plan: LinePlan, place: Place, palette: Palette): void {
+  plan.series.forEach((series, i) => {
+    if (!place.shown(i)) return;
+    for (const fit of series.fits ?? []) {
+      const ends = [fit.from, fit.to].map((x) => [place.x(x), place.y(fitted(fit, x))] as const);
+      pen.line(ends, { color: palette.text, width: 1.5, dash: [7, 4] });
+    }
+  });
+}
+
+function strokeOf(series: LineSeries, palette: Palette): Stroke {
+  return { color: palette.series[series.color] ?? palette.text, width: 2, dash: series.dash };
+}
+
+function legendRow(pen: Pen, y: number, x: number, label: string, stroke: Stroke, palette: Palette): void {
   pen.line(
     [
       [x, y],
@@ -91,18 +183,16 @@ function legendRow(
   pen.text(label, x + 36, y, { color: palette.text });
 }
 
-/// Stretches without gaps.
-function runs(plan: LinePlan, series: LineSeries): [number, number][][] {
-  const all: [number, number][][] = [];
-  let open: [number, number][] | null = null;
-  plan.x.forEach((x, i) => {
-    const value = drawable(series.values[i], plan.log);
-    if (value === null) {
-      open = null;
-      return;
-    }
+/// Stretches without gaps in any of the lists: places in x.
+function runs(plan: LinePlan, lists: LineValues[]): number[][] {
+  const all: number[][] = [];
+  let open: number[] | null = null;
+  plan.x.forEach((_x, i) => {
+    const values = lists.map((list) => drawable(list[i], plan.log));
+    if (values.includes(null)) open = null;
+    if (!values.every(isNumber)) return;
     if (!open) all.push((open = []));
-    open.push([x, value]);
+    open.push(i);
   });
   return all;
 }

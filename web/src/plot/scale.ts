@@ -49,7 +49,10 @@ function linearTicks(low: number, high: number, count: number): number[] {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough * 0.999) ?? 10 * power;
   const ticks: number[] = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i) ticks.push(i * step);
+  const first = Math.ceil(low / step - 1e-9);
+  // Counted: where a step is lost in rounding, a sum would never pass the end.
+  for (let k = 0; k <= 2 * count + 2 && (first + k) * step <= high + step * 1e-9; ++k)
+    ticks.push((first + k) * step);
   return ticks;
 }
 
@@ -64,6 +67,18 @@ export function linearAxis(low: number, high: number, count = 5): Axis {
       value,
       text: tick(Number(value.toPrecision(12))),
     })),
+  };
+}
+
+/// Names at equal distances.
+export function nameAxis(names: string[]): Axis {
+  const place = linearAxis(-0.5, names.length - 0.5).place;
+  return {
+    low: -0.5,
+    high: names.length - 0.5,
+    log: false,
+    place,
+    ticks: names.map((text, value) => ({ value, text })),
   };
 }
 

@@ -1,8 +1,10 @@
-export type Cell = string | number | null | undefined;
+/// A list of numbers becomes one field, separated by spaces.
+export type Cell = string | number | null | undefined | readonly (number | null)[];
 
 function cell(value: Cell): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return Number.isFinite(value) ? String(value) : "";
+  if (typeof value === "object") return value.map((number) => number ?? "nan").join(" ");
   // A leading = + - @ would be run as a formula by spreadsheets; text is data here.
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
@@ -23,10 +25,10 @@ export function save(name: string, content: Blob | string, type = "text/plain"):
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-/// A file name from the model's path and the figure.
-export function fileName(model: unknown, figure: string, extension: string): string {
+/// A file name from the last part of a path and the figure.
+export function fileName(path: string, figure: string, extension: string): string {
   const base =
-    String(model ?? "run")
+    path
       .replace(/[\\/]+$/, "")
       .split(/[\\/]/)
       .pop() ?? "run";

@@ -44,9 +44,24 @@ export function magnitude(value: unknown): string {
 /// Axis ticks: short, without trailing zeros.
 export function tick(value: number): string {
   if (value !== 0 && (Math.abs(value) >= 1e7 || Math.abs(value) < 1e-3)) {
-    return value.toExponential(0).replace("e+", "e");
+    return Number(value.toPrecision(6)).toExponential().replace("e+", "e");
   }
   return (value + 0).toLocaleString("en-US", { maximumFractionDigits: 4 }); // + 0: no "-0"
+}
+
+/// Five significant digits, for numbers that people compare with others; whole numbers in full.
+export function significant(value: unknown): string {
+  if (!isNumber(value)) return kDash;
+  const size = Math.abs(value);
+  if (Number.isInteger(value) && size < 1e15) return integer(value + 0);
+  const rounded = Number(value.toPrecision(5));
+  if (size < 1e-3 || size >= 1e9) return rounded.toExponential().replace("e+", "e");
+  return rounded.toLocaleString("en-US", { maximumSignificantDigits: 5 });
+}
+
+/// The begin of a text of any length.
+export function short(text: string, most = 40): string {
+  return text.length > most ? `${text.slice(0, most - 1).trimEnd()}…` : text;
 }
 
 export function headName(layer: number, head: number): string {

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
 import type { ClassName } from "../data/document";
 import type { Page } from "../data/page";
@@ -56,15 +56,47 @@ export function formatRoute(route: Route): string {
   return `#${route.view}${query ? `?${query}` : ""}`;
 }
 
+/// Of a page of tables: the section to look at, for example `#figures?theme=dark`.
+export interface SheetRoute {
+  view: SheetSection;
+  theme: ThemeName;
+}
+
+export type SheetSection = "findings" | "checks" | "figures" | "tables";
+const kSheetSections: SheetSection[] = ["findings", "checks", "figures", "tables"];
+
+export function parseSheetRoute(hash: string): SheetRoute {
+  const [view = "", query = ""] = hash.replace(/^#/, "").split("?");
+  return {
+    view: oneOf(view, kSheetSections, "findings"),
+    theme: oneOf(new URLSearchParams(query).get("theme"), kThemes, "system"),
+  };
+}
+
+export function formatSheetRoute({ view, theme }: SheetRoute): string {
+  return `#${view}${theme === "system" ? "" : `?theme=${theme}`}`;
+}
+
 export type Go = (change: Partial<Route>) => void;
+
+export function useRoute(page: Page): [Route, Go] {
+  return useAddress(
+    useCallback((hash: string) => parseRoute(hash, page), [page]),
+    formatRoute,
+  );
+}
 
 const kAddressDelayMs = 300;
 
 /// The route and how to change it. Opening another view makes an entry in the history; changes
 /// within a view only replace the address, and not more often than browsers allow (they drop
 /// writes, with a warning, when a held arrow key makes hundreds).
-export function useRoute(page: Page): [Route, Go] {
-  const [route, setRoute] = useState(() => parseRoute(location.hash, page));
+/// `parse` must keep its identity.
+export function useAddress<R extends { view: string }>(
+  parse: (hash: string) => R,
+  format: (route: R) => string,
+): [R, (change: Partial<R>) => void] {
+  const [route, setRoute] = useState(() => parse(location.hash));
   // The last address seen. When the real one differs, someone followed a link and the event that
   // tells us is on its way: writing ours now would take them back.
   const known = useRef(location.hash);
@@ -72,16 +104,16 @@ export function useRoute(page: Page): [Route, Go] {
   useEffect(() => {
     const follow = () => {
       known.current = location.hash;
-      setRoute(parseRoute(location.hash, page));
+      setRoute(parse(location.hash));
     };
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);
-  }, [page]);
+  }, [parse]);
 
   useEffect(() => {
-    const address = formatRoute(route);
-    const current = parseRoute(known.current, page);
-    if (formatRoute(current) === address) return;
+    const address = format(route);
+    const current = parse(known.current);
+    if (format(current) === address) return;
     const write = (use: (address: string) => void) => {
       if (location.hash !== known.current) return;
       use(address);
@@ -95,7 +127,7 @@ export function useRoute(page: Page): [Route, Go] {
     }
     const timer = setTimeout(() => write((to) => location.replace(to)), kAddressDelayMs);
     return () => clearTimeout(timer);
-  }, [route, page]);
+  }, [route, parse, format]);
 
   return [route, (change) => setRoute((old) => ({ ...old, ...change }))];
 }

@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 
 import { csvText, fileName, save, type Cell } from "./download";
 import { integer } from "./format";
-import { useReport } from "./context";
+import { useFrame } from "./context";
 
 export interface Column<Row> {
   key: string;
@@ -21,6 +21,8 @@ interface TableProps<Row> {
   rows: Row[];
   sort?: { key: string; down: boolean };
   current?: (row: Row) => boolean;
+  /// below the rows
+  children?: ComponentChildren;
 }
 
 const kPageRows = 20;
@@ -28,13 +30,18 @@ const kPageRows = 20;
 function compare(a: Cell, b: Cell, down: boolean): number {
   const [noA, noB] = [a === null || a === undefined, b === null || b === undefined];
   if (noA || noB) return Number(noA) - Number(noB);
-  const order = typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
+  const [left, right] = [a, b].map((value) => (Array.isArray(value) ? value.length : value));
+  const order =
+    typeof left === "number" && typeof right === "number"
+      ? left - right
+      : String(left).localeCompare(String(right));
   return down ? -order : order;
 }
 
-/// A table that sorts by its headings and shows twenty rows at a time. No data sorts last.
-export function Table<Row>({ id, caption, columns, rows, sort, current }: TableProps<Row>) {
-  const { page } = useReport();
+/// A table that sorts by its headings (lists by their length) and shows twenty rows at a time. No data
+/// sorts last.
+export function Table<Row>({ id, caption, columns, rows, sort, current, children }: TableProps<Row>) {
+  const { file } = useFrame();
   const [order, setOrder] = useState(sort ?? null);
   const [first, setFirst] = useState(0);
   const sorted = useMemo(() => {
@@ -51,7 +58,7 @@ export function Table<Row>({ id, caption, columns, rows, sort, current }: TableP
   };
   const saveCsv = () =>
     save(
-      fileName(page.scan.model["path"], id, "csv"),
+      fileName(file, id, "csv"),
       csvText(
         columns.map((c) => c.key),
         sorted.map((row) => columns.map((c) => c.value(row))),
@@ -116,6 +123,7 @@ export function Table<Row>({ id, caption, columns, rows, sort, current }: TableP
           CSV
         </button>
       </div>
+      {children}
     </section>
   );
 }

@@ -1,4 +1,4 @@
-import type { Section } from "../data/document";
+import type { MetricText, Section } from "../data/document";
 import type { Page } from "../data/page";
 import { fact, integer } from "../ui/format";
 
@@ -13,22 +13,10 @@ const kSections: [string, (page: Page) => Section | undefined][] = [
 
 /// Where every number comes from: one click away, not in the way.
 export function RunFacts({ page }: { page: Page }) {
-  const warnings = page.scan.warnings ?? [];
   const metrics = page.document.metrics ?? [];
   return (
     <>
-      <details class="card" id="warnings">
-        <summary>Warnings ({integer(warnings.length)})</summary>
-        {warnings.length ? (
-          <ul>
-            {warnings.map((text) => (
-              <li key={text}>{text}</li>
-            ))}
-          </ul>
-        ) : (
-          <p>None.</p>
-        )}
-      </details>
+      <Warnings texts={page.scan.warnings ?? []} />
       <details class="card" id="facts">
         <summary>Run facts: model, inputs, thresholds, versions</summary>
         <div class="facts">
@@ -40,24 +28,47 @@ export function RunFacts({ page }: { page: Page }) {
       {metrics.length > 0 && (
         <details class="card" id="definitions">
           <summary>Definitions of all {integer(metrics.length)} stored quantities</summary>
-          <dl class="definitions">
-            {metrics.map((metric) => (
-              <div key={metric.name}>
-                <dt>
-                  <code>{metric.name}</code>
-                  {metric.unit ? ` (${metric.unit})` : ""}
-                </dt>
-                <dd>{metric.definition ?? "–"}</dd>
-              </div>
-            ))}
-          </dl>
+          <Definitions of={metrics} />
         </details>
       )}
     </>
   );
 }
 
-function FactTable({ title, section }: { title: string; section: Section | undefined }) {
+export function Warnings({ texts }: { texts: string[] }) {
+  return (
+    <details class="card" id="warnings">
+      <summary>Warnings ({integer(texts.length)})</summary>
+      {texts.length ? (
+        <ul>
+          {texts.map((text) => (
+            <li key={text}>{text}</li>
+          ))}
+        </ul>
+      ) : (
+        <p>None.</p>
+      )}
+    </details>
+  );
+}
+
+export function Definitions({ of }: { of: MetricText[] }) {
+  return (
+    <dl class="definitions">
+      {of.map(({ name, unit, definition }) => (
+        <div key={name}>
+          <dt>
+            <code>{name}</code>
+            {unit ? ` (${unit})` : ""}
+          </dt>
+          <dd>{definition || "–"}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function FactTable({ title, section }: { title: string; section: Section | undefined }) {
   const entries = Object.entries(section ?? {}).flatMap(([key, value]): [string, unknown][] =>
     value && typeof value === "object" && !Array.isArray(value)
       ? Object.entries(value).map(([inner, part]) => [`${key}.${inner}`, part])
