@@ -11,7 +11,7 @@ set -eu
 what=${1:-build}
 
 build_packages="cmake ninja-build g++ pkg-config ccache python3
-  libtorch-dev libopenblas0-openmp libhwy-dev nlohmann-json3-dev libcli11-dev libfmt-dev zlib1g-dev
+  libtorch-dev libopenblas0-openmp libhwy-dev nlohmann-json3-dev libcli11-dev libfmt-dev libeigen3-dev zlib1g-dev
   libsqlitecpp-dev libssl-dev libpcre2-dev libicu-dev libpng-dev libjpeg-dev libgtest-dev
   coinor-libclp-dev"
 

@@ -2,6 +2,7 @@
 
 #include "sinkscope/app/console.h"
 #include "sinkscope/app/options.h"
+#include "sinkscope/app/theory/options.h"
 
 namespace sinkscope::app {
 
@@ -13,6 +14,7 @@ namespace sinkscope::app {
 struct Commands {
   int (*scan)(const ScanOptions&, Console&);
   int (*ablate)(const AblateOptions&, Console&);
+  int (*theory)(const TheoryOptions&, Console&);
   int (*inspect)(const InspectOptions&, Console&);
   int (*verify)(const VerifyOptions&, Console&);
   int (*selftest)(const SelftestOptions&, Console&);

@@ -14,10 +14,11 @@ std::string duration(double seconds) {
 
 }  // namespace
 
-Progress::Progress(Console& console, int64_t total, int64_t tokens)
+Progress::Progress(Console& console, int64_t total, int64_t amount, const char* counted)
     : console_(console),
       total_(total),
-      tokens_(tokens),
+      amount_(amount),
+      counted_(counted),
       start_(std::chrono::steady_clock::now()),
       last_(start_) {}
 
@@ -42,9 +43,10 @@ void Progress::write(double share, double seconds, bool newline) {
   const int full = static_cast<int>(share * kCells);
   std::string bar;
   for (int i = 0; i < kCells; ++i) bar += i < full ? '#' : '.';
-  const double rate = share * static_cast<double>(tokens_) / seconds;
+  const double rate = share * static_cast<double>(amount_) / seconds;
   const std::string line =
-      fmt::format("[{}] {:3.0f} %  {:.0f} tokens/s  {} left", bar, share * 100, rate,
+      fmt::format("[{}] {:3.0f} %  {:.{}f} {}/s  {} left", bar, share * 100, rate,
+                  rate < 10 ? 1 : 0, counted_,
                   share > 0 ? duration(seconds * (1 - share) / share) : "?");
   console_.err << (newline ? "" : "\r\033[K") << line << (newline ? "\n" : "") << std::flush;
   drawn_ = true;

@@ -12,8 +12,8 @@ namespace sinkscope::app {
 /// seconds elsewhere, nothing with -q.
 class Progress {
  public:
-  /// `total` units of work (token-layers); `tokens` of them make the rate in tokens per second.
-  Progress(Console& console, int64_t total, int64_t tokens);
+  /// `total` steps of work (token-layers); the whole is `amount` of what the rate counts.
+  Progress(Console& console, int64_t total, int64_t amount, const char* counted = "tokens");
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -23,7 +23,8 @@ class Progress {
  private:
   void write(double share, double seconds, bool newline);
   Console& console_;
-  int64_t total_, tokens_;
+  int64_t total_, amount_;
+  const char* counted_;
   std::chrono::steady_clock::time_point start_, last_;
   bool drawn_ = false;
 };

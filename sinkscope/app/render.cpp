@@ -12,6 +12,7 @@
 #include "sinkscope/report/html.h"
 #include "sinkscope/report/json.h"
 #include "sinkscope/report/npz.h"
+#include "sinkscope/report/sheet.h"
 #include "sinkscope/report/terminal.h"
 #include "sinkscope/store/run_result.h"
 
@@ -123,6 +124,32 @@ void render_effects(const store::EffectStore& store, const RenderOptions& option
       report::write_effects_csv(store, out);
     } else {
       report::write_effects_terminal(store, terminal_options(options, console), out);
+    }
+  };
+  if (options.file.empty()) {
+    results(console.out);
+  } else {
+    write_file(options.file, results);
+  }
+}
+
+void render_sheet(const store::SheetStore& sheet, const RenderOptions& options, Console& console) {
+  if (options.format == "npz") {
+    throw Error(ErrorKind::kUsage, "write results", "tables of theory as npz",
+                "table, json or csv");
+  }
+  if (!options.report.empty()) {
+    write_file(options.report, [&](std::ostream& out) {
+      report::write_sheet_html(sheet, report::page_bundle(), out);
+    });
+  }
+  const auto results = [&](std::ostream& out) {
+    if (options.format == "json") {
+      report::write_sheet_json(sheet, out);
+    } else if (options.format == "csv") {
+      report::write_sheet_csv(sheet, options.table, out);
+    } else {
+      report::write_sheet_terminal(sheet, terminal_options(options, console), out);
     }
   };
   if (options.file.empty()) {

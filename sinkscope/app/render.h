@@ -6,6 +6,7 @@
 
 #include "sinkscope/app/console.h"
 #include "sinkscope/store/effects.h"
+#include "sinkscope/store/sheet.h"
 #include "sinkscope/store/store.h"
 
 namespace sinkscope::app {
@@ -16,6 +17,7 @@ struct RenderOptions {
   std::string file;              ///< csv, npz, json: this file instead of stdout
   std::string report;            ///< HTML page; empty: none
   std::string results;           ///< path of the store, for the table; empty: in memory
+  std::string table;             ///< of a sheet as CSV; empty: the first
   std::string next;              ///< command to try next, for the table
   bool ascii = false;
   bool overwrite = false;
@@ -31,6 +33,9 @@ void render(const store::Store& store, const RenderOptions& options, Console& co
 /// The results of `ablate`; --format npz and a page are kUsage.
 void render_effects(const store::EffectStore& store, const RenderOptions& options,
                     Console& console);
+
+/// The results of `theory`; --format npz is kUsage.
+void render_sheet(const store::SheetStore& sheet, const RenderOptions& options, Console& console);
 
 /// Writes `file` through `write` under a temporary name, then renames it.
 void write_file(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);

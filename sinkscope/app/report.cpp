@@ -18,6 +18,10 @@ int report(const ReportOptions& options, Console& console) {
     render_effects(*store::EffectStore::open(options.store), render_options, console);
     return 0;
   }
+  if (store->identity().contains(std::string(store::kSheetKey))) {
+    render_sheet(*store::SheetStore::open(options.store), render_options, console);
+    return 0;
+  }
   render(*store, render_options, console);
   return 0;
 }

@@ -36,10 +36,10 @@ void add_input_flags(CLI::App& command, app::InputOptions& inputs) {
       .add_option("--pixels", inputs.pixels,
                   ".npy or .safetensors with normalised [N, 3, H, W], run as they are")
       ->allow_extra_args(false);
-  command
-      .add_option("--seed", inputs.seed,
-                  "chooses the sequences where there are more than --max-seqs")
-      ->capture_default_str();
+}
+
+void add_seed_flag(CLI::App& command, uint64_t& seed) {
+  command.add_option("--seed", seed, "of every random choice")->capture_default_str();
 }
 
 void add_model_flags(CLI::App& command, app::RunModelOptions& options) {
@@ -48,6 +48,7 @@ void add_model_flags(CLI::App& command, app::RunModelOptions& options) {
                   ".gguf file, directory with config.json and safetensors, or cached hub id")
       ->required();
   add_input_flags(command, options.inputs);
+  add_seed_flag(command, options.inputs.seed);
   command.add_option("--dtype", options.dtype, "arithmetic of the linear layers: f32, bf16")
       ->check(CLI::IsMember({"f32", "bf16"}))
       ->capture_default_str();

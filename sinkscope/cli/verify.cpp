@@ -10,6 +10,7 @@ void add_verify(CLI::App& app, Action& action) {
   command.add_option("MODEL", options->model, ".gguf file, directory, or cached hub id")
       ->required();
   add_input_flags(command, options->inputs);
+  add_seed_flag(command, options->inputs.seed);
   command.add_option("--dtype", options->dtype, "arithmetic of the linear layers: f32, bf16")
       ->check(CLI::IsMember({"f32", "bf16"}))
       ->capture_default_str();

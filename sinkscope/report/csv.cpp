@@ -14,22 +14,12 @@ namespace {
 using store::RunResult;
 using store::StoredMetric;
 
-std::string field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
-}
-
 void write_header(const std::vector<StoredMetric>& metrics, std::ostream& out) {
   out << "model,revision,step,seq_len,layer,head";
   for (const StoredMetric& metric : metrics) {
     const std::string key = metric_key(metric.name);
     for (int i = 0; i < metric.width; ++i) {
-      out << ',' << field(metric.width == 1 ? key : fmt::format("{}_{}", key, i));
+      out << ',' << csv_field(metric.width == 1 ? key : fmt::format("{}_{}", key, i));
     }
   }
   out << '\n';
@@ -51,8 +41,9 @@ void write_csv(const RunResult& run, std::ostream& out) {
   const store::RunFacts facts = store::read_facts(run.facts);
   const auto metrics = run.metrics_of(diagnostics::Scope::kHead);
   write_header(metrics, out);
-  const std::string front = fmt::format("{},{},{},{}", field(facts.model_path),
-                                        field(identity.revision), identity.step, identity.seq_len);
+  const std::string front =
+      fmt::format("{},{},{},{}", csv_field(facts.model_path), csv_field(identity.revision),
+                  identity.step, identity.seq_len);
   for (int l = 0; l < run.layers; ++l) {
     for (int h = 0; h < run.heads; ++h) {
       if (!run.measured(l, h)) continue;

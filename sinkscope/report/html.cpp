@@ -223,24 +223,28 @@ Json page_document(const store::Store& store, const RunResult& run) {
           {"metrics", metric_objects(run)}};
 }
 
-void write_html(const store::Store& store, const RunResult& run, std::string_view bundle,
-                std::ostream& out) {
+void splice_page(std::string_view bundle, std::string_view data, std::ostream& out) {
   const size_t marker = bundle.find(kMarker);
   if (marker == std::string_view::npos ||
       bundle.find(kMarker, marker + 1) != std::string_view::npos) {
     throw Error(ErrorKind::kInternal, "write report page",
                 std::string("the page bundle must hold ") + std::string(kMarker) + " once");
   }
-  const size_t data = marker + kMarker.size() - kMarkerEnd.size();
-  out << bundle.substr(0, data);
-  for (const char c : compact_text(page_document(store, run))) {
+  const size_t place = marker + kMarker.size() - kMarkerEnd.size();
+  out << bundle.substr(0, place);
+  for (const char c : data) {
     if (c == '<') {
       out << "\\u003c";  // no text in the data can end the script or open a comment
     } else {
       out << c;
     }
   }
-  out << bundle.substr(data);
+  out << bundle.substr(place);
+}
+
+void write_html(const store::Store& store, const RunResult& run, std::string_view bundle,
+                std::ostream& out) {
+  splice_page(bundle, compact_text(page_document(store, run)), out);
 }
 
 }  // namespace sinkscope::report

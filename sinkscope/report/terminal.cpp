@@ -60,20 +60,6 @@ void write_thresholds(const diagnostics::Thresholds& t, int columns, std::ostrea
     out << line << '\n';
 }
 
-void write_paragraphs(const char* title, const std::vector<std::string>& paragraphs, int columns,
-                      std::ostream& out) {
-  if (paragraphs.empty()) return;
-  out << '\n' << title << '\n';
-  const size_t width = static_cast<size_t>(std::max(40, columns)) - 4;
-  for (const std::string& paragraph : paragraphs) {
-    const char* indent = "  ";
-    for (const std::string& line : wrap_text(paragraph, width)) {
-      out << indent << line << '\n';
-      indent = "    ";
-    }
-  }
-}
-
 void write_warnings(const store::RunFacts& facts, int columns, std::ostream& out) {
   std::vector<std::string> shown;
   for (const std::string& warning : facts.warnings) {
@@ -87,6 +73,8 @@ void write_warnings(const store::RunFacts& facts, int columns, std::ostream& out
   write_paragraphs("Warnings", shown, columns, out);
 }
 
+}  // namespace
+
 void write_results(const TerminalOptions& options, std::ostream& out) {
   const std::pair<const char*, const std::string*> entries[] = {
       {"Results", &options.results}, {"Page", &options.page}, {"Next", &options.next}};
@@ -98,8 +86,6 @@ void write_results(const TerminalOptions& options, std::ostream& out) {
   }
   if (!line.empty()) out << '\n' << line << '\n';
 }
-
-}  // namespace
 
 void write_terminal(const store::RunResult& run, const TerminalOptions& options,
                     std::ostream& out) {

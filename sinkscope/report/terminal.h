@@ -17,6 +17,9 @@ struct TerminalOptions {
   std::string next = {};     ///< the command to try next; empty: none
 };
 
+/// Where the results are and what to try next; nothing when there is neither.
+void write_results(const TerminalOptions& options, std::ostream& out);
+
 /// `scan --format table`: title, map, findings, where the results are (page.md, "Terminal").
 void write_terminal(const store::RunResult& run, const TerminalOptions& options, std::ostream& out);
 

@@ -92,4 +92,28 @@ std::string metric_key(std::string_view metric) {
   return std::string(metric);
 }
 
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+void write_paragraphs(const char* title, const std::vector<std::string>& paragraphs, int columns,
+                      std::ostream& out) {
+  if (paragraphs.empty()) return;
+  out << '\n' << title << '\n';
+  const size_t width = static_cast<size_t>(std::max(40, columns)) - 4;
+  for (const std::string& paragraph : paragraphs) {
+    const char* indent = "  ";
+    for (const std::string& line : wrap_text(paragraph, width)) {
+      out << indent << line << '\n';
+      indent = "    ";
+    }
+  }
+}
+
 }  // namespace sinkscope::report

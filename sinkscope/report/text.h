@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,13 @@ std::string terminal_text(std::string_view text);
 size_t text_width(std::string_view text);
 /// Lines of at most `width` code points, broken at spaces; a longer word keeps its own line.
 std::vector<std::string> wrap_text(std::string_view text, size_t width);
+
+/// A field of a CSV line, quoted where it must be.
+std::string csv_field(std::string_view text);
+
+/// Title and indented paragraphs, wrapped to the terminal; nothing without paragraphs.
+void write_paragraphs(const char* title, const std::vector<std::string>& paragraphs, int columns,
+                      std::ostream& out);
 
 /// The JSON key of a metric; the CSV column and the npz array have the same name.
 std::string metric_key(std::string_view metric);

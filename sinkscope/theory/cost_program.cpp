@@ -1,0 +1,288 @@
+#include "sinkscope/theory/cost_program.h"
+
+#include <fmt/format.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "sinkscope/base/error.h"
+
+namespace sinkscope::theory {
+namespace {
+
+using Matrix = Eigen::MatrixXd;
+using Vector = Eigen::VectorXd;
+using Clock = std::chrono::steady_clock;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kRankTolerance = 1e-12;  // of the tokens' largest singular value
+constexpr double kShownRank = 1e-3;
+constexpr int64_t kEvery = 10;       // steps between two looks at the bounds
+constexpr int64_t kTuned = 2000;     // steps after which rho stays, so that the steps converge
+constexpr double kRelaxation = 1.6;  // over-relaxation, 1.5 to 1.8 in the literature
+constexpr double kUnbalanced = 5;    // ratio of the residuals at which rho changes
+constexpr double kRhoStep = 1.5;
+constexpr double kNoSolution = 1e10;  // a lower bound beyond it: no W, within rounding
+
+/// The norm that is minimised, its shrinkage and its dual.
+struct Norm {
+  double (*size)(const Matrix&);
+  double (*dual)(const Matrix&);
+  /// Nearest X to Y in |X - Y|^2 / 2 + threshold |X|.
+  Matrix (*shrink)(const Matrix&, double threshold);
+};
+
+Vector squared_singular_values(const Matrix& m) {
+  Eigen::SelfAdjointEigenSolver<Matrix> solver(m.transpose() * m, Eigen::EigenvaluesOnly);
+  return solver.eigenvalues();
+}
+
+double operator_norm(const Matrix& m) {
+  return std::sqrt(std::max(0.0, squared_singular_values(m).maxCoeff()));
+}
+
+Vector singular_values(const Matrix& m) { return Eigen::BDCSVD<Matrix>(m).singularValues(); }
+
+/// By the eigenvectors of Y^T Y: values below the threshold are dropped, so their loss of digits
+/// does not matter.
+Matrix shrink_singular_values(const Matrix& y, double threshold) {
+  Eigen::SelfAdjointEigenSolver<Matrix> solver(y.transpose() * y);
+  const Vector& squares = solver.eigenvalues();  // ascending
+  Eigen::Index kept = 0;
+  while (kept < squares.size() && squares[squares.size() - 1 - kept] > threshold * threshold)
+    ++kept;
+  const Matrix v = solver.eigenvectors().rightCols(kept);
+  const Vector factor = 1 - threshold / squares.tail(kept).array().sqrt();
+  return (y * v) * factor.asDiagonal() * v.transpose();
+}
+
+constexpr Norm kNuclear{[](const Matrix& m) { return singular_values(m).sum(); }, operator_norm,
+                        shrink_singular_values};
+constexpr Norm kFrobenius{[](const Matrix& m) { return m.norm(); },
+                          [](const Matrix& m) { return m.norm(); },
+                          [](const Matrix& y, double threshold) -> Matrix {
+                            const double size = y.norm();
+                            return y * (size > threshold ? 1 - threshold / size : 0.0);
+                          }};
+
+class Program {
+ public:
+  Program(const PointSet& tokens, const Pattern& pattern, const Norm& norm,
+          const ProgramOptions& options)
+      : pattern_(pattern), norm_(norm), options_(options) {
+    bring_in(tokens);
+  }
+
+  ProgramResult run() {
+    ProgramResult result;
+    if (pattern_.pairs() == 0) {
+      result.cost = {0, 0};
+      return result;
+    }
+    if (z_.cols() == 0) {  // every token is zero
+      result.cost = {kInfinity, kInfinity};
+      return result;
+    }
+    start();
+    const Clock::time_point begin = Clock::now();
+    while (result.iterations < options_.iterations) {
+      step(++result.iterations);
+      if (result.iterations % kEvery != 0) continue;
+      look();
+      if (lower_ > kNoSolution && !std::isfinite(upper_)) break;
+      if (gap() <= options_.gap) break;
+      if (std::chrono::duration<double>(Clock::now() - begin).count() > options_.seconds) break;
+    }
+    finish(result);
+    return result;
+  }
+
+ private:
+  /// Tokens in the eigenbasis of Z^T Z, of mean length 1.
+  void bring_in(const PointSet& tokens) {
+    using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    const Eigen::Map<const RowMajor> raw(tokens.entries.data(), tokens.count(), tokens.width);
+    const Eigen::BDCSVD<Matrix> svd(raw, Eigen::ComputeThinU);
+    const Vector& values = svd.singularValues();
+    Eigen::Index rank = 0;
+    while (rank < values.size() && values[rank] > kRankTolerance * values[0]) ++rank;
+    z_ = svd.matrixU().leftCols(rank) * values.head(rank).asDiagonal();
+    scale_ = rank > 0 ? raw.rowwise().norm().mean() : 1;
+    z_ /= scale_;
+    eigen_ = (values.head(rank) / scale_).array().square();
+  }
+
+  void start() {
+    const Eigen::Index rank = z_.cols(), tokens = z_.rows();
+    // Both blocks of the W step weigh the same on the tokens' strongest direction.
+    eta_ = 1 / eigen_.maxCoeff();
+    divisor_ = (1 + eta_ * (eigen_ * eigen_.transpose()).array()).matrix();
+    x_ = u_ = Matrix::Zero(rank, rank);
+    logits_ = v_ = Matrix::Zero(tokens, tokens);
+    project(logits_);
+  }
+
+  void step(int64_t iteration) {
+    w_ = x_ - u_ + eta_ * (z_.transpose() * (logits_ - v_) * z_);
+    w_.array() /= divisor_.array();
+    products_.noalias() = z_ * w_ * z_.transpose();
+    const Matrix relaxed = kRelaxation * w_ + (1 - kRelaxation) * x_,
+                 relaxed_products = kRelaxation * products_ + (1 - kRelaxation) * logits_;
+    const Matrix old_x = x_, old_logits = logits_;
+    x_ = norm_.shrink(relaxed + u_, 1 / rho_);
+    logits_ = relaxed_products + v_;
+    project(logits_);
+    u_ += relaxed - x_;
+    v_ += relaxed_products - logits_;
+    if (iteration % kEvery == 0 && iteration <= kTuned) {
+      tune((w_ - x_).squaredNorm() + eta_ * (products_ - logits_).squaredNorm(),
+           (x_ - old_x).squaredNorm() + eta_ * (logits_ - old_logits).squaredNorm());
+    }
+  }
+
+  /// Residual balancing (Boyd et al., Foundations and Trends in Machine Learning 3, 2011).
+  void tune(double primal_sq, double dual_sq) {
+    double factor = 1;
+    if (primal_sq > kUnbalanced * kUnbalanced * dual_sq) factor = kRhoStep;
+    if (dual_sq > kUnbalanced * kUnbalanced * primal_sq) factor = 1 / kRhoStep;
+    rho_ *= factor;
+    u_ /= factor;
+    v_ /= factor;
+  }
+
+  /// Every row to the nearest one whose winner leads by 1: the largest others come down to a common
+  /// height, the winner rises to meet them.
+  void project(Matrix& logits) const {
+    std::vector<double> others;
+    for (Eigen::Index i = 0; i < logits.rows(); ++i) {
+      const int64_t winner = pattern_.winner[static_cast<size_t>(i)];
+      if (winner == Pattern::kFree) continue;
+      const int64_t visible = pattern_.visible(i);
+      others.clear();
+      for (int64_t j = 0; j < visible; ++j) {
+        if (j != winner) others.push_back(logits(i, j) + 1);
+      }
+      std::sort(others.begin(), others.end(), std::greater<>());
+      double height = logits(i, winner), sum = height;
+      for (size_t k = 0; k < others.size() && others[k] > height; ++k) {
+        sum += others[k];
+        height = sum / static_cast<double>(k + 2);
+      }
+      for (int64_t j = 0; j < visible; ++j) {
+        if (j != winner) logits(i, j) = std::min(logits(i, j), height - 1);
+      }
+      logits(i, winner) = height;
+    }
+  }
+
+  void look() {
+    raise_upper(x_, z_ * x_ * z_.transpose());
+    raise_upper(w_, products_);
+    // P_ij of the pairs; the winner's own entry balances its row.
+    Matrix weights = Matrix::Zero(v_.rows(), v_.cols());
+    double total = 0;
+    for (Eigen::Index i = 0; i < v_.rows(); ++i) {
+      const int64_t winner = pattern_.winner[static_cast<size_t>(i)];
+      if (winner == Pattern::kFree) continue;
+      double row = 0;
+      for (int64_t j = 0; j < pattern_.visible(i); ++j) {
+        if (j == winner || v_(i, j) <= 0) continue;
+        weights(i, j) = -v_(i, j);
+        row += v_(i, j);
+      }
+      weights(i, winner) = row;
+      total += row;
+    }
+    if (total == 0) return;
+    const double dual = norm_.dual(z_.transpose() * weights * z_);
+    lower_ = std::max(lower_, dual > 0 ? total / dual : kInfinity);
+  }
+
+  void raise_upper(const Matrix& candidate, const Matrix& products) {
+    double margin = kInfinity;
+    for (Eigen::Index i = 0; i < products.rows(); ++i) {
+      const int64_t winner = pattern_.winner[static_cast<size_t>(i)];
+      if (winner == Pattern::kFree) continue;
+      for (int64_t j = 0; j < pattern_.visible(i); ++j) {
+        if (j != winner) margin = std::min(margin, products(i, winner) - products(i, j));
+      }
+    }
+    if (!(margin > 0)) return;
+    const double cost = norm_.size(candidate) / margin;
+    if (cost < upper_) upper_ = cost, best_ = candidate;
+  }
+
+  double gap() const { return std::isfinite(upper_) ? (upper_ - lower_) / upper_ : 1; }
+
+  void finish(ProgramResult& result) const {
+    const bool none = lower_ > kNoSolution && !std::isfinite(upper_);
+    // Two roundings of one number may cross.
+    const double lower = std::min(lower_, upper_);
+    result.cost = {none ? kInfinity : lower / (scale_ * scale_), upper_ / (scale_ * scale_)};
+    result.gap = none ? 0 : std::max(0.0, gap());
+    if (best_.size() == 0) return;
+    const Vector values = singular_values(best_);
+    result.rank = (values.array() > kShownRank * values[0]).count();
+  }
+
+  const Pattern& pattern_;
+  const Norm& norm_;
+  const ProgramOptions& options_;
+  Matrix z_;      // [tokens, rank], scaled
+  Vector eigen_;  // of Z^T Z, which is diagonal here
+  double scale_ = 1, eta_ = 1, rho_ = 1;
+  Matrix divisor_;
+  Matrix w_, x_, u_;              // [rank, rank]
+  Matrix products_, logits_, v_;  // [tokens, tokens]
+  Matrix best_;                   // of the upper bound
+  double lower_ = 0, upper_ = kInfinity;
+};
+
+void check(const PointSet& tokens, const Pattern& pattern) {
+  if (tokens.count() != pattern.tokens() || tokens.count() < 1) {
+    throw Error(ErrorKind::kUsage, "find the least cost of a pattern",
+                fmt::format("{} tokens for a pattern of {}", tokens.count(), pattern.tokens()));
+  }
+  for (const double entry : tokens.entries) {
+    if (std::isfinite(entry)) continue;
+    throw Error(ErrorKind::kBadNumbers, "find the least cost of a pattern",
+                "a token has an entry that is not finite");
+  }
+}
+
+}  // namespace
+
+ProgramResult nuclear_cost(const PointSet& tokens, const Pattern& pattern,
+                           const ProgramOptions& options) {
+  check(tokens, pattern);
+  return Program(tokens, pattern, kNuclear, options).run();
+}
+
+ProgramResult frobenius_cost(const PointSet& tokens, const Pattern& pattern,
+                             const ProgramOptions& options) {
+  check(tokens, pattern);
+  return Program(tokens, pattern, kFrobenius, options).run();
+}
+
+MinNormPoint pair_hull(const PointSet& tokens, const Pattern& pattern,
+                       const MinNormOptions& options) {
+  check(tokens, pattern);
+  std::vector<double> entries;
+  for (int64_t i = 0; i < pattern.tokens(); ++i) {
+    const int64_t winner = pattern.winner[static_cast<size_t>(i)];
+    if (winner == Pattern::kFree) continue;
+    const auto first = tokens.point(winner);
+    for (int64_t j = 0; j < pattern.visible(i); ++j) {
+      if (j == winner) continue;
+      const auto other = tokens.point(j);
+      for (const double query : tokens.point(i)) {
+        for (size_t k = 0; k < first.size(); ++k) entries.push_back(query * (first[k] - other[k]));
+      }
+    }
+  }
+  return min_norm_point({entries, tokens.width * tokens.width}, options);
+}
+
+}  // namespace sinkscope::theory
