@@ -202,7 +202,9 @@ TEST(StoreFile, OlderSchemaIsReadAndUpgraded) {
   const fs::path file = sinkscope::test::scratch_directory("older") / "run.db";
   measure_rest(file);
   SQLite::Database(file.string(), SQLite::OPEN_READWRITE)
-      .exec("DROP TABLE run_sum; DROP TABLE effect; PRAGMA user_version = 1");
+      .exec(
+          "DROP TABLE run_sum; DROP TABLE effect; DROP TABLE sheet_table; DROP TABLE sheet_plot;"
+          "DROP TABLE sheet_row; DROP TABLE sheet_finding; PRAGMA user_version = 1");
   EXPECT_TRUE(Store::open(file)->run_sums().empty());
   EXPECT_EQ(Store::open(file)->finished().size(), 8u);
   test::put_sample(*create(file), {8});
