@@ -47,8 +47,9 @@ void add_smoothing(CLI::App& theory, Action& action) {
       ->check(CLI::Range(1, 1024));
   flag("--norm", smoothing.norm, "norm that reads the result: none, rms, layer")
       ->check(CLI::IsMember({"none", "rms", "layer"}));
-  add_count(command, "--mc", smoothing.draws, "120",
-            "draws of a Monte Carlo with Gaussian tokens; without a number 120");
+  add_count(
+      command, "--mc", smoothing.draws, "120",
+      "draws of a Monte Carlo with Gaussian tokens: 120 when no number is given; without it none");
   CLI::Option* sweep =
       command
           .add_option("--sweep", smoothing.sweep,
@@ -56,7 +57,8 @@ void add_smoothing(CLI::App& theory, Action& action) {
           ->check(CLI::IsMember({"W", "settings"}));
   for (CLI::Option* option : own) sweep->excludes(option);
   flag("--maps", smoothing.maps, "random maps of each kind and scale in --sweep W")
-      ->check(CLI::Range(1, 10000));
+      ->check(CLI::Range(1, 10000))
+      ->needs(sweep);
 }
 
 void add_cone(CLI::App& theory, Action& action) {
@@ -67,16 +69,19 @@ void add_cone(CLI::App& theory, Action& action) {
   const auto flag = [&](const char* name, auto& value, const char* help) {
     return command.add_option(name, value, help)->capture_default_str();
   };
-  flag("--T", cone.tokens, "positions, up to 1024");
-  flag("--d", cone.width, "width of the values");
-  flag("--alpha", cone.alphas, "cosine of a value with the cone's axis; a list by commas")
-      ->delimiter(',');
-  flag("--attention", cone.attention,
-       "uniform, local:W, sink:A, or a file with rows of weights [T, T]");
-  flag("--mc", cone.draws, "draws of a Monte Carlo; 0: none")->check(CLI::Range(0, 10'000'000));
+  CLI::Option* const own[] = {
+      flag("--T", cone.tokens, "positions, up to 1024"),
+      flag("--d", cone.width, "width of the values"),
+      flag("--alpha", cone.alphas, "cosine of a value with the cone's axis; a list by commas")
+          ->delimiter(','),
+      flag("--attention", cone.attention,
+           "uniform, local:W, sink:A, or a file with rows of weights [T, T]"),
+      flag("--mc", cone.draws, "draws of a Monte Carlo; 0: none")->check(CLI::Range(0, 10'000'000)),
+  };
   CLI::Option* stability =
       command.add_flag("--norm-stability", cone.norm_stability,
                        "instead: how far an update turns a normed vector, by its length");
+  for (CLI::Option* option : own) stability->excludes(option);
   flag("--x-norm", cone.norms, "lengths of the vector, for --norm-stability")
       ->delimiter(',')
       ->needs(stability);
@@ -100,7 +105,7 @@ void add_switch(CLI::App& theory, Action& action) {
   flag("--epsilon", attention_switch.epsilons, "wanted attention 1 - epsilon; a list by commas")
       ->delimiter(',');
   add_count(command, "--random", attention_switch.heads, "3000",
-            "random heads to test Theorem C on; without a number 3000");
+            "random heads to test Theorem C on: 3000 when no number is given; without it none");
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ SwitchOutput switch_output(const PointSet& values, std::span<const double> atten
     const double share = attention[static_cast<size_t>(j)], norm = length(values.point(j));
     add_scaled(share, values.point(j), sum);
     output.uncancelled += share * norm;
-    if (j > 0) others += norm;
+    if (j > 0) others += norm, output.rest += share;
   }
   output.norm = length(sum);
   output.sink = attention[0];
@@ -85,15 +85,16 @@ SwitchOutput switch_output(const PointSet& values, std::span<const double> atten
   return output;
 }
 
-SwitchBounds switch_bounds(const SwitchPremises& premises, int64_t others, double sink_attention) {
-  const double rest = 1 - sink_attention;
+SwitchBounds switch_bounds(const SwitchPremises& premises, int64_t others,
+                           const SwitchOutput& output) {
   SwitchBounds bounds{kNaN, kNaN, kNaN,
-                      sink_attention * premises.sink_norm + rest * premises.longest};
+                      output.sink * premises.sink_norm + output.rest * premises.longest};
   if (premises.half_space > 0 && premises.sink_along >= 0) {
-    bounds.half_space = premises.half_space * rest;
+    bounds.half_space = premises.half_space * output.rest;
   }
   if (premises.independent > 0 && premises.sink_norm == 0) {
-    bounds.independent = premises.independent * rest / std::sqrt(static_cast<double>(others));
+    bounds.independent =
+        premises.independent * output.rest / std::sqrt(static_cast<double>(others));
   }
   if (premises.all_apart > 0) bounds.all_apart = premises.all_apart;
   return bounds;

@@ -36,6 +36,7 @@ SwitchPremises switch_premises(const PointSet& values);
 struct SwitchOutput {
   double norm = 0;         ///< |ctx|
   double sink = 0;         ///< A_0
+  double rest = 0;         ///< sum_{j>0} A_j: 1 - A_0 would cancel
   double uncancelled = 0;  ///< sum_j A_j |v_j|
   double off = 0;          ///< |ctx| / mean_{j>0} |v_j|; NaN where these are all 0
 };
@@ -50,6 +51,7 @@ struct SwitchBounds {
   double all_apart;  ///< dist(0, conv{v_0..v_T}), where an open half-space holds all values
   double upper;      ///< A_0 |v_0| + (1 - A_0) max_{j>0} |v_j|, always
 };
-SwitchBounds switch_bounds(const SwitchPremises& premises, int64_t others, double sink_attention);
+SwitchBounds switch_bounds(const SwitchPremises& premises, int64_t others,
+                           const SwitchOutput& output);
 
 }  // namespace sinkscope::theory

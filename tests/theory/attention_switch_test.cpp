@@ -44,7 +44,7 @@ TEST(SwitchPremises, OfTwoValuesOnOneSide) {
   EXPECT_NEAR(output.norm, 0.04, 1e-15);
   EXPECT_NEAR(output.off, 0.04, 1e-15);
   EXPECT_NEAR(output.uncancelled, 0.05, 1e-15);
-  const SwitchBounds bounds = switch_bounds(premises, 2, output.sink);
+  const SwitchBounds bounds = switch_bounds(premises, 2, output);
   EXPECT_NEAR(bounds.half_space, 0.04, 1e-12);
   EXPECT_NEAR(bounds.independent, 0.6 * 0.05, 1e-12);
   EXPECT_TRUE(std::isnan(bounds.all_apart));
@@ -56,17 +56,17 @@ TEST(SwitchPremises, BreakWhereTheExcludedAlternativesLive) {
   SwitchPremises premises = switch_premises({std::vector<double>{0, 0, 1, 0, -1, 0}, 2});
   EXPECT_EQ(premises.half_space, 0);
   EXPECT_EQ(premises.independent, 0);
-  EXPECT_TRUE(std::isnan(switch_bounds(premises, 2, 0).half_space));
+  EXPECT_TRUE(std::isnan(switch_bounds(premises, 2, {}).half_space));
   // A zero value lies in the hull.
   EXPECT_EQ(switch_premises({std::vector<double>{0, 0, 1, 0, 0, 0}, 2}).half_space, 0);
   // The sink's value opposes the others: gV > 0, and yet A = (0.5, 0.5) gives 0.
   premises = switch_premises({std::vector<double>{-1, 0, 1, 0}, 2});
   EXPECT_NEAR(premises.half_space, 1, 1e-12);
   EXPECT_NEAR(premises.sink_along, -1, 1e-12);
-  EXPECT_TRUE(std::isnan(switch_bounds(premises, 1, 0.5).half_space));
+  EXPECT_TRUE(std::isnan(switch_bounds(premises, 1, {}).half_space));
   // A sink with a value: independence alone says nothing.
   premises = switch_premises({std::vector<double>{0, 1, 1, 0}, 2});
-  EXPECT_TRUE(std::isnan(switch_bounds(premises, 1, 0.5).independent));
+  EXPECT_TRUE(std::isnan(switch_bounds(premises, 1, {}).independent));
   EXPECT_NEAR(premises.all_apart, std::sqrt(0.5), 1e-12);
 }
 
@@ -83,6 +83,15 @@ TEST(SwitchOutput, OfZeroValuesHasNoScale) {
   EXPECT_TRUE(std::isnan(output.off));
 }
 
+// 1 - A_0 has no digits left here, the sum of the others has.
+TEST(SwitchOutput, OfASharpSinkKeepsTheRest) {
+  const std::vector<double> values = {0, 0, 0.8, 0.6, 0.8, -0.6};
+  const SwitchOutput output = switch_output({values, 2}, std::vector<double>{1, 1e-18, 1e-18});
+  EXPECT_NEAR(output.rest / 2e-18, 1, 1e-12);
+  const SwitchBounds bounds = switch_bounds(switch_premises({values, 2}), 2, output);
+  EXPECT_NEAR(bounds.half_space / output.norm, 1, 1e-9);
+}
+
 // The shortest mixture attains the half-space bound on any values.
 TEST(SwitchBounds, AreAttainedByTheShortestMixture) {
   std::mt19937_64 random(9);
@@ -94,7 +103,7 @@ TEST(SwitchBounds, AreAttainedByTheShortestMixture) {
     std::vector<double> attention = {0.9};
     for (const double weight : premises.shortest) attention.push_back(0.1 * weight);
     const SwitchOutput output = switch_output(values, attention);
-    EXPECT_NEAR(switch_bounds(premises, 5, output.sink).half_space / output.norm, 1, 1e-6);
+    EXPECT_NEAR(switch_bounds(premises, 5, output).half_space / output.norm, 1, 1e-6);
   }
 }
 

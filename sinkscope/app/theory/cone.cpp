@@ -159,15 +159,13 @@ class Cone : public Calculator {
               {"direction", "",
                "length of the mean direction of o over inputs: alpha / sqrt(square), a ratio of "
                "expectations (method.md section 12)"},
-              {"square_mc", "", "mean of ||o||^2 over draws"},
-              {"square_error", "", "its standard error"},
-              {"direction_mc", "", "mean over draws of the cosine of o with the axis"},
-              {"direction_error", "", "its standard error"},
               {"excess", "", "square of position 0 minus this one"},
-              {"low", "", "square_mc - 2 standard errors"},
-              {"high", "", "square_mc + 2 standard errors"},
-              {"direction_low", "", "direction_mc - 2 standard errors"},
-              {"direction_high", "", "direction_mc + 2 standard errors"}}},
+              {"square_mc", "", "mean of ||o||^2 over draws"},
+              {"square_low", "", "that less 2 standard errors"},
+              {"square_high", "", "and 2 more"},
+              {"direction_mc", "", "mean over draws of the cosine of o with the axis"},
+              {"direction_low", "", "that less 2 standard errors"},
+              {"direction_high", "", "and 2 more"}}},
             {kAsymmetry,
              "What sets position 0 apart",
              {{"alpha", "", "cosine of every value with the cone's axis"},
@@ -176,6 +174,7 @@ class Cone : public Calculator {
               {"square_last", "", "that of the last position"},
               {"length_ratio", "", "sqrt(square_0 / square_last)"},
               {"direction_0", "", "length of the mean direction at position 0"},
+              {"direction_least", "", "the least of any other position"},
               {"direction_last", "", "at the last position"},
               {"verdict", "", "by which of the two position 0 can be told from the others"}}},
             checks_table()};
@@ -189,8 +188,8 @@ class Cone : public Calculator {
              "position",
              "square",
              {"alpha"},
-             drawn ? "low" : "",
-             drawn ? "high" : "",
+             drawn ? "square_low" : "",
+             drawn ? "square_high" : "",
              "",
              ""},
             {"lines",
@@ -219,22 +218,22 @@ class Cone : public Calculator {
     const double none = diagnostics::kNoData;
     std::vector<SheetRow> rows;
     const double first = square_at(alpha, 0);
-    double rest = none;
+    double rest = none, least = none;
     for (int64_t t = 0; t < positions; ++t) {
       const double square = square_at(alpha, t);
       if (t > 0 && !(square <= rest)) rest = square;
+      if (t > 0 && !(direction_at(alpha, t) >= least)) least = direction_at(alpha, t);
       if (!is_shown(t, positions)) continue;
       const theory::ConePosition at = measured.empty()
                                           ? theory::ConePosition{none, none, none, none}
                                           : measured[static_cast<size_t>(t)];
-      rows.push_back(
-          {kPositions,
-           {alpha, static_cast<double>(t), theory::cone_square(0, row(t)), square,
-            direction_at(alpha, t), at.square, at.square_error, at.along, at.along_error,
-            first - square, at.square - 2 * at.square_error, at.square + 2 * at.square_error,
-            at.along - 2 * at.along_error, at.along + 2 * at.along_error}});
+      rows.push_back({kPositions,
+                      {alpha, static_cast<double>(t), theory::cone_square(0, row(t)), square,
+                       direction_at(alpha, t), first - square, at.square,
+                       at.square - 2 * at.square_error, at.square + 2 * at.square_error, at.along,
+                       at.along - 2 * at.along_error, at.along + 2 * at.along_error}});
     }
-    rows.push_back(asymmetry_row(alpha, rest));
+    rows.push_back(asymmetry_row(alpha, rest, least));
     return rows;
   }
 
@@ -262,7 +261,7 @@ class Cone : public Calculator {
     return theory::cone_direction(alpha, 1 / theory::cone_square(0, row(t)));
   }
 
-  SheetRow asymmetry_row(double alpha, double rest) const {
+  SheetRow asymmetry_row(double alpha, double rest, double least) const {
     const int64_t last = attention_.positions - 1;
     const double first = square_at(alpha, 0), at_last = square_at(alpha, last);
     const double here = direction_at(alpha, 0), there = direction_at(alpha, last);
@@ -270,7 +269,7 @@ class Cone : public Calculator {
                           : first <= rest + 1e-12 ? "not by length"
                                                   : "length";
     return {kAsymmetry,
-            {alpha, first, rest, at_last, std::sqrt(first / at_last), here, there, verdict}};
+            {alpha, first, rest, at_last, std::sqrt(first / at_last), here, least, there, verdict}};
   }
 
   /// Lengths have exact expectations. Directions are a ratio of expectations: to second order its
@@ -281,11 +280,13 @@ class Cone : public Calculator {
     const double bias = 1 / static_cast<double>(options_.width - 1);
     for (const SheetRow& row : sheet.rows(kPositions)) {
       const auto value = [&](size_t c) { return std::get<double>(row.cells[c]); };
-      const double off = std::abs(value(5) - value(3)), turned = std::abs(value(7) - value(4));
+      const double off = std::abs(value(6) - value(3)), turned = std::abs(value(9) - value(4));
+      const double off_error = (value(8) - value(7)) / 4,
+                   turned_error = (value(11) - value(10)) / 4;
       square = std::max(square, off), direction = std::max(direction, turned);
       // Rounding alone where nothing varies: position 0, alpha = 1.
-      holds = holds && off <= kErrors * value(6) + 1e-12 &&
-              turned <= kErrors * value(8) + bias * value(4) + 1e-12;
+      holds = holds && off <= kErrors * off_error + 1e-12 &&
+              turned <= kErrors * turned_error + bias * value(4) + 1e-12;
     }
     return check_row(
         "Monte Carlo against prediction, every position",
@@ -299,26 +300,39 @@ class Cone : public Calculator {
           "{} gives weight to later positions: position 0 is not forced to attend to itself.",
           attention_.name));
     }
+    bool below = false, above = false;  // the direction of position 0, of any other's
     for (const SheetRow& row : sheet.rows(kAsymmetry)) {
       const auto value = [&](size_t c) { return std::get<double>(row.cells[c]); };
-      const auto& verdict = std::get<std::string>(row.cells[7]);
+      const auto& verdict = std::get<std::string>(row.cells[8]);
+      below = below || value(5) < value(6) - 1e-12;
+      above = above || value(5) > value(6) + 1e-12;
       if (verdict == "length") {
         findings.push_back(fmt::format(
             "alpha = {}: position 0 has the longest output, {:.2f} times as long as the last "
-            "position's. Its direction is no more consistent over inputs than that of any other: "
-            "{:.3f} at position 0, {:.3f} at the last.",
-            value(0), value(4), value(5), value(6)));
+            "position's. The consistency of its direction over inputs is {:.3f}, at the last "
+            "position {:.3f}.",
+            value(0), value(4), value(5), value(7)));
       } else if (verdict == "not by length") {
         findings.push_back(fmt::format(
-            "alpha = {}: some other position has an output as long as position 0's. Nothing in "
-            "the lengths tells it apart.",
+            "alpha = {}: some other position has an output as long as position 0's, no length "
+            "tells it apart.",
             value(0)));
       }
     }
-    findings.emplace_back(
-        "In this model the consistency of the attention output's direction is lowest at position "
-        "0. A more consistent direction there can only come from the MLPs that follow, or from "
-        "values that are no cone: measure it with `sinkscope scan --diag p0`.");
+    if (attention_.positions < 2) {
+      findings.push_back("One position: there is nothing to compare it with.");
+    } else if (above) {
+      findings.push_back(
+          "With this attention some other position has a less consistent direction than position "
+          "0: its weights are more concentrated.");
+    } else if (below) {
+      findings.push_back(
+          "In this model the direction of the attention output is least consistent at position 0. "
+          "A more consistent one there can only come from the MLPs that follow, or from values "
+          "that are no cone: `sinkscope scan --diag circuit` measures it.");
+    } else {
+      findings.push_back("The direction is as consistent at position 0 as at any other.");
+    }
   }
 
   ConeOptions options_;

@@ -107,9 +107,10 @@ class NormStability : public Calculator {
     conclusion.findings = {
         "The turn falls as 1 / ||x||: the same update moves a massive position's direction less "
         "than a typical one's.",
-        fmt::format(
-            "dx_perp / ||x|| is right to 5 % in {} of {} cases{}.", holds, all,
-            holds == all ? "" : fmt::format("; it fails up to ||x|| = {:.3g} dx", longest_off))};
+        fmt::format("dx_perp / ||x|| is right to 5 % in {} of {} cases{}.", holds, all,
+                    holds == all
+                        ? ""
+                        : fmt::format("; with ||x|| above {:.3g} dx it always is", longest_off))};
     return conclusion;
   }
 

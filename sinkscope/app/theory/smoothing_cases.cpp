@@ -44,7 +44,7 @@ store::SheetRow moments_row() {
       }
     }
   }
-  return check_row("24 published cosines for given R, C, E, N0, T", "within 1e-6",
+  return check_row("24 cosines of method.md section 9 for given R, C, E, N0, T", "within 1e-6",
                    fmt::format("{:.1e} off at worst", worst), worst <= 1e-6);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "sinkscope/app/theory/smoothing_cases.h"
@@ -72,7 +73,7 @@ class MapSweep : public Calculator {
   std::vector<store::SheetTable> tables() const override {
     return {
         {kMaps,
-         fmt::format("Does uniform mixing raise the cosine? Value maps x mean tokens x T"),
+         "Does uniform mixing raise the cosine? Value maps, each at several means and T",
          {{"map", "", "kind of W"},
           {"scale", "", "u = scale W x: beta is in it"},
           {"draws", "", "maps of this kind"},
@@ -87,7 +88,9 @@ class MapSweep : public Calculator {
           {"cases", "", "draws x means x T"},
           {"undefined", "", "cases whose tokens have length 0 after the step"},
           {"violations", "", "cases where sign(cos(1) - cos(0)) is not sign(s), full attention"},
-          {"verdict", "", "smooths: s > 0 in every draw; counteracts: s < 0; neutral: s = 0"},
+          {"verdict", "",
+           "smooths: s > 0 in every draw; counteracts: s < 0; neutral: s = 0; differs: by draw; "
+           "undefined: no case has a cosine"},
           {"measured", "", "Monte Carlo of `change`"},
           {"standard_error", "", "of the measured change"}}},
         checks_table()};
@@ -137,7 +140,8 @@ class MapSweep : public Calculator {
       return std::isfinite(value) ? value : diagnostics::kNoData;
     };
     const double noise = kScalar * std::max(std::abs(s.least), std::abs(s.most));
-    const char* verdict = sign(s.least, noise) > 0    ? "smooths"
+    const char* verdict = undefined == cases          ? "undefined"
+                          : sign(s.least, noise) > 0  ? "smooths"
                           : sign(s.most, noise) < 0   ? "counteracts"
                           : s.most - s.least <= noise ? "neutral"
                                                       : "differs";
@@ -149,18 +153,14 @@ class MapSweep : public Calculator {
 
   Conclusion conclude(const store::SheetStore& sheet) const override {
     double cases = 0, undefined = 0, violations = 0, disagree = 0, measured = 0;
-    std::string counteracting, neutral;
-    int64_t found = 0;
+    std::map<std::string, std::string> maps;  // by verdict
+    std::map<std::string, int64_t> counts;
     for (const SheetRow& row : sheet.rows(kMaps)) {
       const auto value = [&](size_t c) { return std::get<double>(row.cells[c]); };
       cases += value(10), undefined += value(11), violations += value(12);
       const auto& verdict = std::get<std::string>(row.cells[13]);
-      std::string& list = verdict == "counteracts" ? counteracting : neutral;
-      if (verdict != "smooths") {
-        list += fmt::format("{}{} x {}", list.empty() ? "" : ", ",
-                            std::get<std::string>(row.cells[0]), value(1));
-        found += verdict == "counteracts";
-      }
+      add_map(maps[verdict], std::get<std::string>(row.cells[0]), value(1));
+      ++counts[verdict];
       if (std::isfinite(value(14)) && std::abs(value(14)) > kErrors * value(15)) {
         ++measured;
         disagree += sign(value(14), 0) != sign(value(5), kChange);
@@ -172,27 +172,42 @@ class MapSweep : public Calculator {
         "Full attention: the sign of s = 2C + E is that of cos(1) - cos(0)", "0 violations",
         fmt::format("{} of {} cases, {} undefined", violations, cases, undefined),
         violations == 0));
-    conclusion.rows.push_back(check_row("A value map counteracts mixing", "at least one",
-                                        fmt::format("{} of {}", found, cases_.size()), found > 0));
+    conclusion.rows.push_back(check_row(
+        "A value map counteracts mixing", "at least one",
+        fmt::format("{} of {}", counts["counteracts"], cases_.size()), counts["counteracts"] > 0));
     if (options_.draws > 0) {
       conclusion.rows.push_back(check_row(
           fmt::format("Monte Carlo: a change beyond {} standard errors has that sign", kErrors),
           "always", fmt::format("{} of {} differ", disagree, measured), disagree == 0));
     }
-    conclusion.findings.push_back(
-        fmt::format("Uniform mixing lowers the cosine where -2C > E: {}.",
-                    counteracting.empty() ? "no map of the sweep" : counteracting));
-    if (!neutral.empty()) {
-      conclusion.findings.push_back(fmt::format(
-          "It changes nothing, or either way, where s is 0 or of both signs: {}.", neutral));
-    }
-    conclusion.findings.push_back(
-        "Random maps have C near 0 and s > 0: mixing smooths. Counteracting it takes a map that is "
-        "anti-aligned with the tokens.");
+    describe(maps, conclusion.findings);
     return conclusion;
   }
 
  private:
+  static void add_map(std::string& list, const std::string& map, double factor) {
+    const bool again = list.find(map) != std::string::npos;
+    list += again ? fmt::format(", {}", factor)
+                  : fmt::format("{}{} x {}", list.empty() ? "" : "; ", map, factor);
+  }
+
+  static void describe(const std::map<std::string, std::string>& maps,
+                       std::vector<std::string>& findings) {
+    constexpr std::pair<const char*, const char*> kSentences[] = {
+        {"counteracts", "Uniform mixing lowers the cosine where -2C > E: "},
+        {"neutral", "It changes nothing where -2C = E: "},
+        {"differs", "The draws of a kind differ in sign: "},
+        {"undefined", "Tokens vanish at lambda = 0, r + u = 0, and have no cosine: "}};
+    for (const auto& [verdict, sentence] : kSentences) {
+      const auto found = maps.find(verdict);
+      if (found != maps.end()) findings.push_back(fmt::format("{}{}.", sentence, found->second));
+    }
+    if (maps.contains("differs")) return;  // too few channels for a random map to be typical
+    findings.push_back(
+        "Random maps have C near 0 and s > 0: mixing smooths. Counteracting it takes a map that is "
+        "anti-aligned with the tokens.");
+  }
+
   static double change_of(const StepMoments& moments, int64_t tokens, bool causal) {
     return predicted_cosine(moments, 1, tokens, causal) -
            predicted_cosine(moments, 0, tokens, causal);

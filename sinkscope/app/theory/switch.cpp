@@ -135,7 +135,7 @@ class Switch : public Calculator {
     if (heads_.units() > 0) {
       heads_.conclude(sheet, conclusion);
     } else {
-      conclusion.findings.emplace_back("--random checks the bounds of Theorem C on random heads.");
+      conclusion.findings.push_back("--random checks the bounds of Theorem C on random heads.");
     }
     return conclusion;
   }

@@ -60,7 +60,7 @@ Numbers numbers_of(const Example& example) {
   const theory::PointSet values{example.values, 2};
   Numbers numbers{
       theory::switch_premises(values), theory::switch_output(values, example.attention), {}};
-  numbers.bounds = theory::switch_bounds(numbers.premises, values.count() - 1, numbers.output.sink);
+  numbers.bounds = theory::switch_bounds(numbers.premises, values.count() - 1, numbers.output);
   return numbers;
 }
 

@@ -168,7 +168,7 @@ std::vector<SheetRow> RandomHeads::run(int64_t index) const {
     for (const std::vector<double>& attention : draw_queries(premises, values, random)) {
       const theory::SwitchOutput output = theory::switch_output(values, attention);
       const theory::SwitchBounds bounds =
-          theory::switch_bounds(premises, values.count() - 1, output.sink);
+          theory::switch_bounds(premises, values.count() - 1, output);
       for (size_t b = 0; b < std::size(kBounds); ++b) {
         const double side = bounds.*kBounds[b].side;
         if (std::isnan(side)) continue;
@@ -220,9 +220,10 @@ void RandomHeads::conclude(const store::SheetStore& sheet,
                                       fmt::format("{:.9f}", least_tight),
                                       least_tight >= kAttained));
   conclusion.findings.push_back(fmt::format(
-      "{} rows of attention on random heads: {}. Where the values lie in a half-space or are "
-      "independent and the sink's value is 0, an output near zero is attention on the sink.",
-      queries, violations == 0 ? "no bound of Theorem C is broken" : "a bound is broken"));
+      "{} in {} tests on random heads. Where the values lie in a half-space or are independent, "
+      "and the sink's value is 0, an output near zero is attention on the sink.",
+      violations == 0 ? "No bound of Theorem C is broken" : "A bound of Theorem C is broken",
+      queries));
 }
 
 }  // namespace sinkscope::app
