@@ -81,7 +81,7 @@ void write_table(const SheetTable& table, const std::vector<SheetRow>& rows, std
       return c < row.cells.size() && std::holds_alternative<std::vector<double>>(row.cells[c]);
     });
     if (list) continue;
-    size_t width = text_width(table.columns[c].name);
+    size_t width = text_width(terminal_text(table.columns[c].name));
     for (const SheetRow& row : rows) {
       if (c < row.cells.size()) width = std::max(width, text_width(cell_text(row.cells[c])));
     }
@@ -104,7 +104,7 @@ void write_table(const SheetTable& table, const std::vector<SheetRow>& rows, std
     });
   };
   out << '\n' << terminal_text(table.title) << '\n';
-  write_line([&](size_t c) { return table.columns[c].name; }, is_text);
+  write_line([&](size_t c) { return terminal_text(table.columns[c].name); }, is_text);
   for (const SheetRow& row : rows) {
     write_line(
         [&](size_t c) { return c < row.cells.size() ? cell_text(row.cells[c]) : std::string("-"); },

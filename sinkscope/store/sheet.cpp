@@ -61,8 +61,9 @@ constexpr std::pair<const char*, std::string SheetPlot::*> kPlotTexts[] = {
     {"upper", &SheetPlot::upper}, {"value", &SheetPlot::value}, {"fit", &SheetPlot::fit}};
 
 Json to_json(const SheetPlot& plot) {
-  Json json = {{"series", plot.series}};
-  for (const auto& [key, member] : kPlotTexts) json[key] = plot.*member;
+  Json json = {{"series", Json::array()}};
+  for (const std::string& name : plot.series) json["series"].push_back(valid_utf8(name));
+  for (const auto& [key, member] : kPlotTexts) json[key] = valid_utf8(plot.*member);
   return json;
 }
 
@@ -94,13 +95,13 @@ class SqliteSheet final : public SheetStore {
       for (size_t t = 0; t < tables.size(); ++t) {
         Json columns = Json::array();
         for (const SheetColumn& c : tables[t].columns) {
-          columns.push_back({c.name, c.unit, c.definition});
+          columns.push_back({valid_utf8(c.name), valid_utf8(c.unit), valid_utf8(c.definition)});
         }
         SQLite::Statement insert(connection_.database,
                                  "INSERT INTO sheet_table VALUES (?, ?, ?, ?)");
         insert.bind(1, static_cast<int64_t>(t));
         insert.bind(2, tables[t].name);
-        insert.bind(3, tables[t].title);
+        insert.bind(3, valid_utf8(tables[t].title));
         insert.bind(4, columns.dump());
         insert.exec();
       }

@@ -24,7 +24,7 @@ constexpr int64_t kTuned = 2000;     // steps after which rho stays, so that the
 constexpr double kRelaxation = 1.6;  // over-relaxation, 1.5 to 1.8 in the literature
 constexpr double kUnbalanced = 5;    // ratio of the residuals at which rho changes
 constexpr double kRhoStep = 1.5;
-constexpr double kNoSolution = 1e10;  // a lower bound beyond it: no W, within rounding
+constexpr double kNoSolution = 1e10;  // a lower bound beyond it, of tokens of length 1: no W
 
 /// The norm that is minimised, its shrinkage and its dual.
 struct Norm {
@@ -67,6 +67,22 @@ constexpr Norm kFrobenius{[](const Matrix& m) { return m.norm(); },
                             return y * (size > threshold ? 1 - threshold / size : 0.0);
                           }};
 
+/// A as Q diag(sqrt(l)) in the coordinates of its own row space: columns are orthogonal, and their
+/// squared lengths are the eigenvalues of A^T A.
+struct Coordinates {
+  Matrix rows;
+  Vector eigenvalues;
+
+  explicit Coordinates(const Matrix& a) {
+    const Eigen::BDCSVD<Matrix> svd(a, Eigen::ComputeThinU);
+    const Vector& values = svd.singularValues();
+    Eigen::Index rank = 0;
+    while (rank < values.size() && values[rank] > kRankTolerance * values[0]) ++rank;
+    rows = svd.matrixU().leftCols(rank) * values.head(rank).asDiagonal();
+    eigenvalues = values.head(rank).array().square();
+  }
+};
+
 class Program {
  public:
   Program(const PointSet& tokens, const Pattern& pattern, const Norm& norm,
@@ -81,7 +97,8 @@ class Program {
       result.cost = {0, 0};
       return result;
     }
-    if (z_.cols() == 0) {  // every token is zero
+    if (queries_.cols() == 0 ||
+        keys_.cols() == 0) {  // no query, or no key, differs from the others
       result.cost = {kInfinity, kInfinity};
       return result;
     }
@@ -91,8 +108,7 @@ class Program {
       step(++result.iterations);
       if (result.iterations % kEvery != 0) continue;
       look();
-      if (lower_ > kNoSolution && !std::isfinite(upper_)) break;
-      if (gap() <= options_.gap) break;
+      if (lower_ > kNoSolution || gap() <= options_.gap) break;
       if (std::chrono::duration<double>(Clock::now() - begin).count() > options_.seconds) break;
     }
     finish(result);
@@ -100,34 +116,43 @@ class Program {
   }
 
  private:
-  /// Tokens in the eigenbasis of Z^T Z, of mean length 1.
+  /// Queries of length 1, their lengths being put into the margins, and keys around their mean,
+  /// which no comparison sees: both make the steps converge faster and change nothing else.
   void bring_in(const PointSet& tokens) {
     using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     const Eigen::Map<const RowMajor> raw(tokens.entries.data(), tokens.count(), tokens.width);
-    const Eigen::BDCSVD<Matrix> svd(raw, Eigen::ComputeThinU);
-    const Vector& values = svd.singularValues();
-    Eigen::Index rank = 0;
-    while (rank < values.size() && values[rank] > kRankTolerance * values[0]) ++rank;
-    z_ = svd.matrixU().leftCols(rank) * values.head(rank).asDiagonal();
-    scale_ = rank > 0 ? raw.rowwise().norm().mean() : 1;
-    z_ /= scale_;
-    eigen_ = (values.head(rank) / scale_).array().square();
+    scale_ = raw.rowwise().norm().mean();
+    if (scale_ == 0) return;
+    Matrix queries = raw / scale_;
+    margins_ = Vector::Ones(queries.rows());
+    for (Eigen::Index i = 0; i < queries.rows(); ++i) {
+      const double length = queries.row(i).norm();
+      const bool free = pattern_.winner[static_cast<size_t>(i)] == Pattern::kFree;
+      if (free) queries.row(i).setZero();
+      if (free || length == 0) continue;
+      queries.row(i) /= length;
+      margins_[i] = 1 / length;
+    }
+    Matrix keys = raw / scale_;
+    keys.rowwise() -= keys.colwise().mean().eval();
+    const Coordinates left(queries), right(keys);
+    queries_ = left.rows, keys_ = right.rows;
+    if (queries_.cols() == 0 || keys_.cols() == 0) return;
+    // Both blocks of the W step weigh the same on the strongest directions.
+    eta_ = 1 / std::sqrt(left.eigenvalues.maxCoeff() * right.eigenvalues.maxCoeff());
+    divisor_ = (1 + eta_ * (left.eigenvalues * right.eigenvalues.transpose()).array()).matrix();
   }
 
   void start() {
-    const Eigen::Index rank = z_.cols(), tokens = z_.rows();
-    // Both blocks of the W step weigh the same on the tokens' strongest direction.
-    eta_ = 1 / eigen_.maxCoeff();
-    divisor_ = (1 + eta_ * (eigen_ * eigen_.transpose()).array()).matrix();
-    x_ = u_ = Matrix::Zero(rank, rank);
-    logits_ = v_ = Matrix::Zero(tokens, tokens);
+    x_ = u_ = Matrix::Zero(queries_.cols(), keys_.cols());
+    logits_ = v_ = Matrix::Zero(queries_.rows(), keys_.rows());
     project(logits_);
   }
 
   void step(int64_t iteration) {
-    w_ = x_ - u_ + eta_ * (z_.transpose() * (logits_ - v_) * z_);
+    w_ = x_ - u_ + eta_ * (queries_.transpose() * (logits_ - v_) * keys_);
     w_.array() /= divisor_.array();
-    products_.noalias() = z_ * w_ * z_.transpose();
+    products_.noalias() = queries_ * w_ * keys_.transpose();
     const Matrix relaxed = kRelaxation * w_ + (1 - kRelaxation) * x_,
                  relaxed_products = kRelaxation * products_ + (1 - kRelaxation) * logits_;
     const Matrix old_x = x_, old_logits = logits_;
@@ -152,8 +177,8 @@ class Program {
     v_ /= factor;
   }
 
-  /// Every row to the nearest one whose winner leads by 1: the largest others come down to a common
-  /// height, the winner rises to meet them.
+  /// Every row to the nearest one whose winner leads by the row's margin: the largest others come
+  /// down to a common height, the winner rises to meet them.
   void project(Matrix& logits) const {
     std::vector<double> others;
     for (Eigen::Index i = 0; i < logits.rows(); ++i) {
@@ -162,7 +187,7 @@ class Program {
       const int64_t visible = pattern_.visible(i);
       others.clear();
       for (int64_t j = 0; j < visible; ++j) {
-        if (j != winner) others.push_back(logits(i, j) + 1);
+        if (j != winner) others.push_back(logits(i, j) + margins_[i]);
       }
       std::sort(others.begin(), others.end(), std::greater<>());
       double height = logits(i, winner), sum = height;
@@ -171,15 +196,15 @@ class Program {
         height = sum / static_cast<double>(k + 2);
       }
       for (int64_t j = 0; j < visible; ++j) {
-        if (j != winner) logits(i, j) = std::min(logits(i, j), height - 1);
+        if (j != winner) logits(i, j) = std::min(logits(i, j), height - margins_[i]);
       }
       logits(i, winner) = height;
     }
   }
 
   void look() {
-    raise_upper(x_, z_ * x_ * z_.transpose());
-    raise_upper(w_, products_);
+    lower_upper_bound(x_, queries_ * x_ * keys_.transpose());
+    lower_upper_bound(w_, products_);
     // P_ij of the pairs; the winner's own entry balances its row.
     Matrix weights = Matrix::Zero(v_.rows(), v_.cols());
     double total = 0;
@@ -193,35 +218,40 @@ class Program {
         row += v_(i, j);
       }
       weights(i, winner) = row;
-      total += row;
+      total += row * margins_[i];
     }
     if (total == 0) return;
-    const double dual = norm_.dual(z_.transpose() * weights * z_);
+    const double dual = norm_.dual(queries_.transpose() * weights * keys_);
     lower_ = std::max(lower_, dual > 0 ? total / dual : kInfinity);
   }
 
-  void raise_upper(const Matrix& candidate, const Matrix& products) {
-    double margin = kInfinity;
+  void lower_upper_bound(const Matrix& candidate, const Matrix& products) {
+    double lead = kInfinity;  // in parts of the row's margin
     for (Eigen::Index i = 0; i < products.rows(); ++i) {
       const int64_t winner = pattern_.winner[static_cast<size_t>(i)];
       if (winner == Pattern::kFree) continue;
       for (int64_t j = 0; j < pattern_.visible(i); ++j) {
-        if (j != winner) margin = std::min(margin, products(i, winner) - products(i, j));
+        if (j != winner) {
+          lead = std::min(lead, (products(i, winner) - products(i, j)) / margins_[i]);
+        }
       }
     }
-    if (!(margin > 0)) return;
-    const double cost = norm_.size(candidate) / margin;
+    if (!(lead > 0)) return;
+    const double cost = norm_.size(candidate) / lead;
     if (cost < upper_) upper_ = cost, best_ = candidate;
   }
 
   double gap() const { return std::isfinite(upper_) ? (upper_ - lower_) / upper_ : 1; }
 
   void finish(ProgramResult& result) const {
-    const bool none = lower_ > kNoSolution && !std::isfinite(upper_);
+    if (lower_ > kNoSolution) {
+      result.cost = {kInfinity, kInfinity};
+      return;
+    }
     // Two roundings of one number may cross.
     const double lower = std::min(lower_, upper_);
-    result.cost = {none ? kInfinity : lower / (scale_ * scale_), upper_ / (scale_ * scale_)};
-    result.gap = none ? 0 : std::max(0.0, gap());
+    result.cost = {lower / (scale_ * scale_), upper_ / (scale_ * scale_)};
+    result.gap = std::max(0.0, gap());
     if (best_.size() == 0) return;
     const Vector values = singular_values(best_);
     result.rank = (values.array() > kShownRank * values[0]).count();
@@ -230,11 +260,11 @@ class Program {
   const Pattern& pattern_;
   const Norm& norm_;
   const ProgramOptions& options_;
-  Matrix z_;      // [tokens, rank], scaled
-  Vector eigen_;  // of Z^T Z, which is diagonal here
+  Matrix queries_, keys_;  // [tokens, rank], of mean length 1
+  Vector margins_;         // [tokens]
   double scale_ = 1, eta_ = 1, rho_ = 1;
   Matrix divisor_;
-  Matrix w_, x_, u_;              // [rank, rank]
+  Matrix w_, x_, u_;              // [rank of the queries, of the keys]
   Matrix products_, logits_, v_;  // [tokens, tokens]
   Matrix best_;                   // of the upper bound
   double lower_ = 0, upper_ = kInfinity;

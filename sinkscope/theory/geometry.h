@@ -24,7 +24,7 @@ struct SinkCertificate {
   /// smaller Schatten norm has (method.md section 8, Theorem B).
   std::vector<double> u, v;
   /// The least z_i^T W (z_0 - z_j) over j <= i, from the tokens alone: every product is formed
-  /// anew. 1 but for rounding; NaN where not representable.
+  /// anew. At least 1 but for rounding; NaN where not representable.
   double checked = 0;
 };
 
