@@ -74,43 +74,72 @@ std::string cell_text(const SheetCell& cell) {
   return std::isfinite(value) ? fmt::format("{:.5g}", value) : std::string("-");
 }
 
-void write_table(const SheetTable& table, const std::vector<SheetRow>& rows, std::ostream& out) {
-  std::vector<size_t> shown, widths;
-  for (size_t c = 0; c < table.columns.size(); ++c) {
-    const bool list = std::any_of(rows.begin(), rows.end(), [&](const SheetRow& row) {
-      return c < row.cells.size() && std::holds_alternative<std::vector<double>>(row.cells[c]);
-    });
-    if (list) continue;
-    size_t width = text_width(terminal_text(table.columns[c].name));
-    for (const SheetRow& row : rows) {
-      if (c < row.cells.size()) width = std::max(width, text_width(cell_text(row.cells[c])));
-    }
-    shown.push_back(c), widths.push_back(width);
+/// A table set as text: columns of numbers to the right, of texts to the left.
+class TextTable {
+ public:
+  TextTable(const SheetTable& table, const std::vector<SheetRow>& rows)
+      : table_(table), rows_(rows) {
+    for (size_t c = 0; c < table.columns.size(); ++c) add_column(c);
   }
-  const auto write_line = [&](auto text_of, auto is_text) {
+
+  void write(std::ostream& out) const {
+    out << '\n' << terminal_text(table_.title);
+    if (!constant_.empty()) out << " (" << constant_ << ")";
+    out << '\n';
+    write_line([&](size_t c) { return terminal_text(table_.columns[c].name); }, out);
+    for (const SheetRow& row : rows_) {
+      write_line([&](size_t c) { return text_of(row, c); }, out);
+    }
+  }
+
+ private:
+  struct Column {
+    size_t place, width;
+    bool text;
+  };
+
+  static std::string text_of(const SheetRow& row, size_t c) {
+    return c < row.cells.size() ? cell_text(row.cells[c]) : std::string("-");
+  }
+
+  /// A list of numbers is left out; what is the same in every row is said once, above.
+  void add_column(size_t c) {
+    const std::string name = terminal_text(table_.columns[c].name);
+    Column column{c, text_width(name), false};
+    bool same = rows_.size() > 1;
+    for (const SheetRow& row : rows_) {
+      if (c < row.cells.size() && std::holds_alternative<std::vector<double>>(row.cells[c])) return;
+      const std::string text = text_of(row, c);
+      column.width = std::max(column.width, text_width(text));
+      column.text |= c < row.cells.size() && std::holds_alternative<std::string>(row.cells[c]);
+      same &= text == text_of(rows_.front(), c);
+    }
+    if (!same) {
+      columns_.push_back(column);
+      return;
+    }
+    if (!constant_.empty()) constant_ += ", ";
+    constant_ += fmt::format("{} {}", name, text_of(rows_.front(), c));
+  }
+
+  template <typename TextOf>
+  void write_line(TextOf text_of_column, std::ostream& out) const {
     std::string line;
-    for (size_t k = 0; k < shown.size(); ++k) {
-      const std::string text = text_of(shown[k]);
-      const std::string room(widths[k] - text_width(text), ' ');
+    for (const Column& column : columns_) {
+      const std::string text = text_of_column(column.place);
+      const std::string room(column.width - text_width(text), ' ');
       line += "  ";
-      line += is_text(shown[k]) ? text + room : room + text;
+      line += column.text ? text + room : room + text;
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out << line << '\n';
-  };
-  const auto is_text = [&](size_t c) {
-    return std::any_of(rows.begin(), rows.end(), [&](const SheetRow& row) {
-      return c < row.cells.size() && std::holds_alternative<std::string>(row.cells[c]);
-    });
-  };
-  out << '\n' << terminal_text(table.title) << '\n';
-  write_line([&](size_t c) { return terminal_text(table.columns[c].name); }, is_text);
-  for (const SheetRow& row : rows) {
-    write_line(
-        [&](size_t c) { return c < row.cells.size() ? cell_text(row.cells[c]) : std::string("-"); },
-        is_text);
   }
-}
+
+  const SheetTable& table_;
+  const std::vector<SheetRow>& rows_;
+  std::vector<Column> columns_;
+  std::string constant_;
+};
 
 }  // namespace
 
@@ -173,7 +202,7 @@ void write_sheet_terminal(const store::SheetStore& sheet, const TerminalOptions&
                           std::ostream& out) {
   for (const SheetTable& table : sheet.tables()) {
     const std::vector<SheetRow> rows = sheet.rows(table.name);
-    if (!rows.empty()) write_table(table, rows, out);
+    if (!rows.empty()) TextTable(table, rows).write(out);
   }
   std::vector<std::string> findings;
   for (const std::string& finding : sheet.findings()) findings.push_back(terminal_text(finding));

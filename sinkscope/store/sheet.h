@@ -39,13 +39,13 @@ struct SheetPlot {
   std::string kind;  ///< "lines", "log-log", or "map": cells coloured by `value` over x and y
   std::string table;
   std::string title;
-  std::string x, y;
-  std::vector<std::string> series;  ///< rows that agree in these columns make one line
-  std::string lower, upper;         ///< lines: a band around y
-  std::string value;                ///< map: what the colour shows, diverging around 0
+  std::string x = {}, y = {};
+  std::vector<std::string> series = {};  ///< rows that agree in these columns make one line
+  std::string lower = {}, upper = {};    ///< lines: a band around y
+  std::string value = {};                ///< map: what the colour shows, diverging around 0
   /// log-log: a table whose rows hold the series' columns, exponent, factor, from, to: the line
   /// factor x^exponent is drawn over [from, to].
-  std::string fit;
+  std::string fit = {};
 };
 
 /// A table with this name has the columns check, expected, measured (texts) and holds (1 or 0); a

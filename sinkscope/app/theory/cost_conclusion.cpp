@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -41,7 +42,16 @@ std::vector<Row> read_rows(const store::SheetStore& sheet, bool task) {
   return rows;
 }
 
-/// Exponents over the upper half of T, of every line with three points there.
+/// The larger half of the T of a line, by number, at least three of them.
+std::vector<const Row*> upper_half(std::vector<const Row*> rows) {
+  std::sort(rows.begin(), rows.end(),
+            [](const Row* a, const Row* b) { return a->context < b->context; });
+  const size_t kept = std::min(rows.size(), std::max<size_t>(3, (rows.size() + 1) / 2));
+  rows.erase(rows.begin(), rows.end() - static_cast<std::ptrdiff_t>(kept));
+  return rows;
+}
+
+/// Exponents over that half, of every line with three points.
 void add_fits(const std::vector<Row>& rows, std::vector<SheetRow>& out,
               std::vector<std::string>& findings) {
   using Line = std::tuple<std::string, std::string, double, std::string>;
@@ -51,13 +61,9 @@ void add_fits(const std::vector<Row>& rows, std::vector<SheetRow>& out,
   }
   std::string sentence;
   for (const auto& [line, members] : lines) {
-    double most = 0;
-    for (const Row* row : members) most = std::max(most, row->context);
     std::vector<double> x, y;
-    for (const Row* row : members) {
-      if (row->context * 2 < most) continue;
+    for (const Row* row : upper_half(members))
       x.push_back(row->context), y.push_back(row->middle());
-    }
     if (x.size() < 3) continue;
     const theory::PowerLaw law = theory::fit_power_law(x, y);
     const auto& [tokens, pattern, active, norm] = line;
@@ -160,7 +166,7 @@ std::vector<store::SheetTable> cost_tables(bool task) {
         {"pattern", "", "which pattern"},
         {"active", "share", "queries that copy"},
         {"norm", "", "which norm"},
-        {"exponent", "", "slope of log cost over log T, upper half of T, least squares"},
+        {"exponent", "", "slope of log cost over log T, upper half of the T, least squares"},
         {"error", "", "half width of its 95 % interval"},
         {"factor", "", "cost ~ factor T^exponent"},
         {"from", "", "least T of the fit"},
@@ -187,11 +193,13 @@ std::vector<store::SheetPlot> cost_plots(const std::string& axis, bool task) {
   if (task) curves.y = "total_upper", curves.title = "Least cost of the task by number of tokens";
   curves.lower = task ? "total_lower" : "lower", curves.upper = curves.y;
   curves.fit = kFits;
-  store::SheetPlot map{"map", kWinners, "Where the sink is cheaper, and where the diagonal", "T",
-                       axis};
-  map.series = {"norm", "active"};
-  map.value = "log_ratio";
-  return {curves, map};
+  store::SheetPlot winner{"map", kWinners, "Which pattern is cheaper",
+                          "T",   axis,     {"norm", "active"}};
+  store::SheetPlot ratio = winner;
+  winner.value = "winner";
+  ratio.title = "How much cheaper: above 0 the sink, below 0 the diagonal";
+  ratio.value = "log_ratio";
+  return {curves, winner, ratio};
 }
 
 Calculator::Conclusion conclude_cost(const store::SheetStore& sheet, bool task) {
