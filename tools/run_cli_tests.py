@@ -17,6 +17,7 @@ One statement a line; the lines below a `run` hold for it.
     out json PATH OP VALUE        PATH is dotted (`heads.0.alpha.1`, `heads.length`), OP is == != < > and
                                   VALUE is JSON, or OP is ~ and VALUE a number with a tolerance, `0.5 1e-6`
     out same                      stdout equals that of the run before, byte for byte
+    out near REL                  the same, but numbers may differ by the part REL of the larger one
     exists PATH, absent PATH      a file is there, or not
 
 {data}/PATH is a file of the reference data (SINKSCOPE_SHARED/data or ../shared/data, then tests/data),
@@ -148,6 +149,8 @@ class CliTest:
         if rest == "same":
             if self.before != self.result.stdout:
                 raise Failure("stdout differs from that of the run before")
+        elif rest.startswith("near "):
+            self.check_near(float(rest[5:]))
         elif rest.startswith("json "):
             self.check_json(rest[5:])
         else:
@@ -170,6 +173,20 @@ class CliTest:
             raise Failure(f"unknown check '{how}'")
         if not good[how]():
             raise Failure(f"does not hold: {rest}")
+
+    def check_near(self, tolerance):
+        fields = [re.split(r"([,\s]+)", text.decode()) for text in (self.before, self.result.stdout)]
+        if len(fields[0]) != len(fields[1]):
+            raise Failure("stdout has another number of fields than that of the run before")
+        for before, now in zip(*fields):
+            if before == now:
+                continue
+            try:
+                a, b = float(before), float(now)
+            except ValueError:
+                raise Failure(f"{now} was {before} in the run before") from None
+            if not abs(a - b) <= tolerance * max(abs(a), abs(b)):
+                raise Failure(f"{now} was {before} in the run before, more than {tolerance} of it away")
 
     def check_json(self, rest):
         path, operator, wanted = rest.split(maxsplit=2)
