@@ -17,6 +17,7 @@ using store::SheetRow;
 
 constexpr const char* kFits = "exponents";
 constexpr const char* kWinners = "winners";
+constexpr size_t kSpokenFits = 4;
 
 /// A row of the cost table, read back.
 struct Row {
@@ -60,6 +61,7 @@ void add_fits(const std::vector<Row>& rows, std::vector<SheetRow>& out,
     if (row.known()) lines[{row.tokens, row.pattern, row.active, row.norm}].push_back(&row);
   }
   std::string sentence;
+  const size_t fitted = out.size();
   for (const auto& [line, members] : lines) {
     std::vector<double> x, y;
     for (const Row* row : upper_half(members))
@@ -73,7 +75,8 @@ void add_fits(const std::vector<Row>& rows, std::vector<SheetRow>& out,
     if (!sentence.empty()) sentence += "; ";
     sentence += fmt::format("{} {}, {} norm: T^{:.3f}", tokens, pattern, norm, law.exponent);
   }
-  if (!sentence.empty()) {
+  // More lines are read from the table.
+  if (!sentence.empty() && out.size() - fitted <= kSpokenFits) {
     findings.push_back(fmt::format("Growth over the upper half of T: {}.", sentence));
   }
 }
