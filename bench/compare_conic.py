@@ -131,7 +131,7 @@ def solve_sinkscope(options, tokens, pattern, causal, gap):
 
 
 def compare(options, cases):
-    worst = 0.0
+    worst = widest = 0.0
     for number, case in enumerate(cases):
         ours, _ = solve_sinkscope(options, case["tokens"], case["pattern"], case["causal"], options.gap)
         for norm in ("nuclear", "frobenius"):
@@ -139,11 +139,13 @@ def compare(options, cases):
             if case[norm] is None:
                 off = 0.0 if verdict == "impossible" else float("inf")
             else:
-                off = max(lower / case[norm] - 1, 1 - upper / case[norm], (upper - lower) / upper - options.gap, 0.0)
+                off = max(lower / case[norm] - 1, 1 - upper / case[norm], 0.0)
+                widest = max(widest, (upper - lower) / upper)
             worst = max(worst, off)
             if off > 1e-5:
                 print(f"case {number} {case['pattern']} {norm}: {lower:.8g} .. {upper:.8g}, cvxopt {case[norm]}")
-    print(f"{len(cases)} cases, two norms: cvxopt's value lies outside the certified bounds by at most {worst:.1e} of it")
+    print(f"{len(cases)} cases, two norms: cvxopt's value lies outside the certified bounds by at most {worst:.1e} of it; "
+          f"the widest bounds are {widest:.1e} apart")
     return worst <= 1e-5
 
 
