@@ -10,7 +10,7 @@
 
 extern "C" const sinkscope::app::Commands* sinkscope_commands() {
   namespace app = sinkscope::app;
-  static constexpr app::Commands kCommands{app::scan,   app::ablate, app::theory,  app::inspect,
+  static constexpr app::Commands kCommands{app::scan,   app::ablate,   app::theory, app::inspect,
                                            app::verify, app::selftest, app::report};
   return &kCommands;
 }
