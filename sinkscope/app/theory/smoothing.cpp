@@ -217,16 +217,15 @@ class Smoothing : public Calculator {
           "{}: from {:.4f} with identity to {:.4f} with uniform "
           "attention: {}.",
           step.name, value(7), value(8), verdict);
-      text += value(5) > 0 ? fmt::format(" s = {:.4g} > 0", value(5))
-                           : fmt::format(
-                                 " s = {:.4g} <= 0: the value map is anti-aligned with the "
-                                 "tokens (-2C >= E)",
-                                 value(5));
-      text += !step.causal   ? ", which decides under full attention."
-              : value(4) > 0 ? ", which decides for many tokens."
+      text += fmt::format(" s = {:.4g}", value(5));
+      text += value(5) > 0   ? " > 0"
+              : value(5) < 0 ? " < 0, the value map is anti-aligned with the tokens (-2C > E)"
+                             : ", mixing is neutral";
+      text += !step.causal   ? "; it decides under full attention."
+              : value(4) > 0 ? "; it decides for many tokens."
                              : fmt::format(
-                                   "; with a zero mean and causal attention the sign "
-                                   "is that of C + E = {:.4g}.",
+                                   "; with a zero mean and causal attention the sign is that of "
+                                   "C + E = {:.4g}.",
                                    value(2) + value(3));
       findings.push_back(std::move(text));
     }

@@ -147,7 +147,7 @@ store::SheetTable RandomHeads::table() {
 
 store::SheetTable RandomHeads::bounds_table() {
   return {kBoundsTable,
-          "Theorem C on all random heads (method.md section 10)",
+          "Theorem C of method.md section 10 on all random heads",
           {{"bound", "", "name"},
            {"statement", "", "what must hold"},
            {"heads", "", "heads that meet its premise"},
