@@ -17,7 +17,7 @@ using diagnostics::HeadClass;
 using diagnostics::Record;
 using Edits = std::vector<forward::Edit>;
 
-constexpr int64_t kEverySequence = 8, kMostSequences = 4;
+constexpr int64_t kEverySequence = 16, kMostSequences = 4;
 
 /// No later query sees the key, in any head.
 Edits evict(const model::ModelSpec& spec, int64_t position) {

@@ -9,7 +9,7 @@
 
 namespace sinkscope::app {
 
-/// Of a run of `sequences`, those on which advice is tried: every eighth, at least one, at most
+/// Of a run of `sequences`, those on which advice is tried: every sixteenth, at least one, at most
 /// four, spread over the run.
 bool advice_is_tried(int64_t sequence, int64_t sequences);
 
