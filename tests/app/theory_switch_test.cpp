@@ -65,7 +65,7 @@ TEST(TheorySwitch, RefusesWhatIsNoLead) {
   };
   EXPECT_EQ(with([](auto& o) { o.epsilons = {0}; }), ErrorKind::kUsage);
   EXPECT_EQ(with([](auto& o) { o.epsilons = {1}; }), ErrorKind::kUsage);
-  EXPECT_EQ(with([](auto& o) { o.others = "0"; }), ErrorKind::kUsage);
+  EXPECT_EQ(with([](auto& o) { o.others = std::string("0"); }), ErrorKind::kUsage);
   EXPECT_EQ(with([](auto& o) { o.margins = {1e4}; }), ErrorKind::kUsage);
   EXPECT_EQ(with([](auto& o) { o.margins = {std::nan("")}; }), ErrorKind::kUsage);
 }
