@@ -91,12 +91,14 @@ def check_program(words, commands):
         return None
     if words[0] not in commands:
         return f"sinkscope has no command '{words[0]}'"
-    for word in words[1:]:
+    nested = " ".join(words[:2])
+    name = nested if nested in commands else words[0]
+    for word in words[len(name.split()):]:
         if word in ("|", "&&", ";", ">"):
             break
         flag = word.split("=", 1)[0]
-        if FLAG.fullmatch(flag) and flag not in commands[words[0]]:
-            return f"sinkscope {words[0]} has no flag {flag}"
+        if FLAG.fullmatch(flag) and flag not in commands[name]:
+            return f"sinkscope {name} has no flag {flag}"
     return None
 
 
@@ -153,14 +155,22 @@ def check_places(root, files):
 
 
 def help_of(program):
-    """{command: flags that its help names}"""
+    """{command: flags that its help names}; a command of a command by both names, "theory cost"."""
     def text(*arguments):
         return subprocess.run([program, *arguments], capture_output=True, text=True, check=True, timeout=60).stdout
 
+    def listed(page):
+        return re.findall(r"^  ([a-z]+) {2,}\S", page, re.M)
+
     overview = text("--help")
-    listed = re.findall(r"^  ([a-z]+) {2,}\S", overview, re.M)
     common = set(FLAG.findall(overview))
-    return {name: common | set(FLAG.findall(text(name, "--help"))) for name in listed}
+    flags = {}
+    for name in listed(overview):
+        page = text(name, "--help")
+        flags[name] = common | set(FLAG.findall(page))
+        for inner in listed(page):
+            flags[f"{name} {inner}"] = common | set(FLAG.findall(text(name, inner, "--help")))
+    return flags
 
 
 def tracked(root):

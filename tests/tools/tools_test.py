@@ -109,9 +109,11 @@ class Docs(Tree):
         self.assertIn("'fast'", self.complaints("```sh\ncmake --preset fast\n```\n")[0])
 
     def test_commands_and_flags_of_the_program(self):
-        commands = {"scan": {"--file", "-f", "--help"}}
+        commands = {"scan": {"--file", "-f", "--help"}, "theory": {"--help"}, "theory cost": {"--kappa"}}
         self.assertEqual(self.complaints("    sinkscope scan M -f x.txt\n", commands), [])
         self.assertIn("--files", self.complaints("```\nsinkscope scan M --files x\n```\n", commands)[0])
+        self.assertEqual(self.complaints("    sinkscope theory cost --kappa 2\n", commands), [])
+        self.assertIn("theory cost has no flag --kapa", self.complaints("    sinkscope theory cost --kapa 2\n", commands)[0])
         self.assertIn("'skan'", self.complaints("```\nbuild/release/sinkscope skan M\n```\n", commands)[0])
 
     def test_places_of_one_machine_and_foreign_hosts(self):
