@@ -1,11 +1,12 @@
 #include "sinkscope/theory/attention_switch.h"
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "sinkscope/theory/cholesky.h"
+#include "sinkscope/theory/decompositions.h"
 
 namespace sinkscope::theory {
 namespace {
@@ -20,7 +21,7 @@ double length(std::span<const double> v) { return std::sqrt(dot(v, v)); }
 double least_singular(const PointSet& rows) {
   if (rows.count() > rows.width) return 0;
   const Eigen::Map<const RowMatrix> matrix(rows.entries.data(), rows.count(), rows.width);
-  const Eigen::VectorXd singular = Eigen::BDCSVD<Eigen::MatrixXd>(matrix).singularValues();
+  const Eigen::VectorXd singular = singular_values(matrix);
   const double least = singular.minCoeff();
   return least > kDependent * singular.maxCoeff() ? least : 0;
 }

@@ -1,6 +1,6 @@
 #include "sinkscope/theory/cone_draws.h"
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 

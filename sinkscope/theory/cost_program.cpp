@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 
 #include "sinkscope/base/error.h"
+#include "sinkscope/theory/decompositions.h"
 
 namespace sinkscope::theory {
 namespace {
@@ -34,26 +35,18 @@ struct Norm {
   Matrix (*shrink)(const Matrix&, double threshold);
 };
 
-Vector squared_singular_values(const Matrix& m) {
-  Eigen::SelfAdjointEigenSolver<Matrix> solver(m.transpose() * m, Eigen::EigenvaluesOnly);
-  return solver.eigenvalues();
-}
-
 double operator_norm(const Matrix& m) {
-  return std::sqrt(std::max(0.0, squared_singular_values(m).maxCoeff()));
+  return std::sqrt(std::max(0.0, symmetric_eigenvalues(m.transpose() * m).maxCoeff()));
 }
-
-Vector singular_values(const Matrix& m) { return Eigen::BDCSVD<Matrix>(m).singularValues(); }
 
 /// By the eigenvectors of Y^T Y: values below the threshold are dropped, so their loss of digits
 /// does not matter.
 Matrix shrink_singular_values(const Matrix& y, double threshold) {
-  Eigen::SelfAdjointEigenSolver<Matrix> solver(y.transpose() * y);
-  const Vector& squares = solver.eigenvalues();  // ascending
+  const auto [vectors, squares] = symmetric_eigen(y.transpose() * y);
   Eigen::Index kept = 0;
   while (kept < squares.size() && squares[squares.size() - 1 - kept] > threshold * threshold)
     ++kept;
-  const Matrix v = solver.eigenvectors().rightCols(kept);
+  const Matrix v = vectors.rightCols(kept);
   const Vector factor = 1 - threshold / squares.tail(kept).array().sqrt();
   return (y * v) * factor.asDiagonal() * v.transpose();
 }
@@ -74,11 +67,10 @@ struct Coordinates {
   Vector eigenvalues;
 
   explicit Coordinates(const Matrix& a) {
-    const Eigen::BDCSVD<Matrix> svd(a, Eigen::ComputeThinU);
-    const Vector& values = svd.singularValues();
+    const auto [u, v, values] = thin_svd(a);
     Eigen::Index rank = 0;
     while (rank < values.size() && values[rank] > kRankTolerance * values[0]) ++rank;
-    rows = svd.matrixU().leftCols(rank) * values.head(rank).asDiagonal();
+    rows = u.leftCols(rank) * values.head(rank).asDiagonal();
     eigenvalues = values.head(rank).array().square();
   }
 };

@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "sinkscope/base/error.h"
+#include "sinkscope/theory/decompositions.h"
 
 namespace sinkscope::theory {
 namespace {
@@ -157,14 +158,13 @@ double effective_rank(const StepModel& model) {
 }
 
 std::vector<double> covariance_root(std::span<const double> covariance, int64_t width) {
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(square(covariance, width));
-  const Eigen::VectorXd& values = solver.eigenvalues();
+  const auto [vectors, values] = symmetric_eigen(square(covariance, width));
   if (values.minCoeff() < -kNegative * values.cwiseAbs().maxCoeff()) {
     throw Error(ErrorKind::kUsage, "read a covariance",
                 fmt::format("it has the eigenvalue {:.4g}", values.minCoeff()),
                 "a covariance has none below 0; numpy.cov of samples is one");
   }
-  return entries_of(solver.eigenvectors() * values.cwiseMax(0).cwiseSqrt().asDiagonal());
+  return entries_of(vectors * values.cwiseMax(0).cwiseSqrt().asDiagonal());
 }
 
 StepSampler::StepSampler(const StepModel& model)

@@ -1,9 +1,10 @@
 #include "sinkscope/theory/value_output.h"
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <limits>
 #include <set>
 
+#include "sinkscope/theory/decompositions.h"
 #include "sinkscope/theory/pattern.h"
 
 namespace sinkscope::theory {
@@ -31,17 +32,17 @@ double value_output_cost(const PointSet& tokens, const std::vector<int64_t>& sou
   if (silent_sink && sink.squaredNorm() > 0) {
     z -= sink * (sink.transpose() * z) / sink.squaredNorm();
   }
-  const Eigen::BDCSVD<Eigen::MatrixXd> svd(z, Eigen::ComputeThinU | Eigen::ComputeThinV);
-  const Eigen::VectorXd& values = svd.singularValues();
+  const ThinSvd svd = thin_svd(z);
+  const Eigen::VectorXd& values = svd.values;
   Eigen::Index rank = 0;
   while (rank < values.size() && values[rank] > kRankTolerance * targets.norm()) ++rank;
-  const Eigen::MatrixXd v = svd.matrixV().leftCols(rank);
+  const Eigen::MatrixXd v = svd.v.leftCols(rank);
   // W = Y V S^-1 U^T, and U has orthonormal columns.
   const Eigen::MatrixXd w = targets * v * values.head(rank).cwiseInverse().asDiagonal();
   if ((targets - targets * v * v.transpose()).norm() > kUnmet * targets.norm()) {
     return std::numeric_limits<double>::infinity();
   }
-  return Eigen::BDCSVD<Eigen::MatrixXd>(w).singularValues().sum();
+  return singular_values(w).sum();
 }
 
 }  // namespace sinkscope::theory
