@@ -143,6 +143,35 @@ TEST(CostProgram, MixedPatternsAsInTheTable) {
   }
 }
 
+Cloud cloud_of(const nlohmann::json& rows) {
+  Cloud tokens;
+  for (const auto& row : rows) {
+    tokens.width = static_cast<int64_t>(row.size());
+    for (const auto& value : row) tokens.entries.push_back(value.get<double>());
+  }
+  return tokens;
+}
+
+// The fixture of method.md section 8: numpy's default_rng(0), c = 0.5, a = -0.3, d = 32, for each T
+// in turn T + 1 normal rows, projected off the axis and of unit length, the sink's row drawn last.
+TEST(CostProgram, RandomConeOfTheFixture) {
+  SINKSCOPE_DATA_OR_SKIP(file, "theory/random_cone.json");
+  std::ifstream in(file);
+  const nlohmann::json cases = nlohmann::json::parse(in);
+  ASSERT_EQ(cases.size(), 4u);
+  constexpr double kThreeDecimals = 1e-3;
+  for (const nlohmann::json& entry : cases) {
+    const Cloud tokens = cloud_of(entry["tokens"]);
+    const int64_t context = tokens.count() - 1;
+    SCOPED_TRACE(context);
+    const ProgramOptions options{.gap = 1e-4};
+    expect_brackets(nuclear_cost(tokens, sink_pattern(context, true), options),
+                    entry["sink"].get<double>(), kThreeDecimals);
+    expect_brackets(nuclear_cost(tokens, diagonal_pattern(context, true), options),
+                    entry["diagonal"].get<double>(), kThreeDecimals);
+  }
+}
+
 // Values of a general conic solver, made by bench/compare_conic.py.
 TEST(CostProgram, AgreesWithAConicSolverOnFiftyRandomCases) {
   SINKSCOPE_DATA_OR_SKIP(file, "theory/conic_cases.json");
@@ -151,11 +180,7 @@ TEST(CostProgram, AgreesWithAConicSolverOnFiftyRandomCases) {
   ASSERT_EQ(cases.size(), 50u);
   int impossible = 0;
   for (const nlohmann::json& entry : cases) {
-    Cloud tokens;
-    for (const auto& row : entry["tokens"]) {
-      tokens.width = static_cast<int64_t>(row.size());
-      for (const auto& value : row) tokens.entries.push_back(value.get<double>());
-    }
+    const Cloud tokens = cloud_of(entry["tokens"]);
     const bool causal = entry["causal"].get<bool>();
     const Pattern pattern = entry["pattern"] == "sink"
                                 ? sink_pattern(tokens.count() - 1, causal)
