@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "sinkscope/base/mix.h"
 #include "sinkscope/diagnostics/diagnostic.h"
 
 namespace sinkscope::diagnostics {
@@ -53,11 +54,7 @@ double rank_correlation(std::span<const double> x, std::span<const double> y) {
 }
 
 bool in_second_half(int64_t sequence) {
-  // The finaliser of splitmix64 (Steele, Lea, Flood 2014): every bit depends on every bit.
-  auto bits = static_cast<uint64_t>(sequence) + 0x9E3779B97F4A7C15u;
-  bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9u;
-  bits = (bits ^ bits >> 27) * 0x94D049BB133111EBu;
-  return ((bits ^ bits >> 31) & 1) != 0;
+  return (mix(0, {static_cast<uint64_t>(sequence)}) & 1) != 0;
 }
 
 int transition_layer(std::span<const double> first_share, std::span<const int64_t> events) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sinkscope/base/error.h"
+#include "sinkscope/base/mix.h"
 #include "sinkscope/report/advice.h"
 #include "sinkscope/report/findings.h"
 #include "sinkscope/report/json.h"
@@ -74,20 +75,6 @@ Json alpha_object(const RunResult& run) {
   return {{"positions", positions}, {"heads", std::move(layers)}};
 }
 
-/// Mixes three numbers and the seed into one (splitmix64's finaliser), so that a sample of the
-/// events depends on nothing but their names.
-uint64_t mix(uint64_t seed, int64_t sequence, int layer, int head) {
-  uint64_t x = seed;
-  for (const auto part : {static_cast<uint64_t>(sequence), static_cast<uint64_t>(layer),
-                          static_cast<uint64_t>(head)}) {
-    x += part + 0x9E3779B97F4A7C15u;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-    x ^= x >> 31;
-  }
-  return x;
-}
-
 struct Event {
   uint64_t priority;
   int64_t sequence;
@@ -102,7 +89,9 @@ std::vector<Event> find_events(const store::Store& store, uint64_t seed) {
       for (size_t h = 0; h < layers[l].size(); ++h) {
         if (layers[l][h] != 1) continue;
         const int layer = static_cast<int>(l), head = static_cast<int>(h);
-        events.push_back({mix(seed, sequence, layer, head), sequence, layer, head});
+        // A sample of the events depends on nothing but their names.
+        const uint64_t priority = mix(seed, {static_cast<uint64_t>(sequence), l, h});
+        events.push_back({priority, sequence, layer, head});
       }
     }
   }

@@ -7,6 +7,7 @@
 
 #include "sinkscope/app/theory/make.h"
 #include "sinkscope/base/error.h"
+#include "sinkscope/base/mix.h"
 
 namespace sinkscope::app {
 namespace {
@@ -52,15 +53,7 @@ store::SheetRow check_row(std::string check, std::string expected, std::string m
 }
 
 uint64_t unit_seed(uint64_t seed, int64_t unit, uint64_t purpose) {
-  // splitmix64's finaliser
-  uint64_t x = seed;
-  for (const uint64_t part : {static_cast<uint64_t>(unit), purpose}) {
-    x += part + 0x9E3779B97F4A7C15u;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-    x ^= x >> 31;
-  }
-  return x;
+  return mix(seed, {static_cast<uint64_t>(unit), purpose});
 }
 
 std::vector<int64_t> read_numbers(std::string_view text, std::string_view flag, int64_t least,
