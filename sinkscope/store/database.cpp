@@ -177,10 +177,10 @@ void write_pair(SQLite::Database& database, const std::string& table, const std:
   insert.exec();
 }
 
-Connection connect_memory() {
+Connection connect_memory(const Facts& identity) {
   Connection connection{SQLite::Database(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE),
                         "store in memory"};
-  create_schema(connection.database, {});
+  create_schema(connection.database, identity);
   return connection;
 }
 

@@ -15,8 +15,8 @@ struct Connection {
   std::string name;
 };
 
-/// An empty store in memory, schema in place.
-Connection connect_memory();
+/// A store in memory, with the schema and the identity.
+Connection connect_memory(const Facts& identity = {});
 
 /// For writing: creates `file` with schema and identity in one transaction, or opens a store whose
 /// identity equals `identity`. Errors as Store::open_or_create.

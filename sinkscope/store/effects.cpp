@@ -6,8 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "sinkscope/store/database.h"
-#include "sinkscope/store/errors.h"
+#include "sinkscope/store/facts_store.h"
 #include "sinkscope/store/utf8.h"
 
 namespace sinkscope::store {
@@ -40,23 +39,12 @@ std::string columns(bool marks) {
   return text;
 }
 
-class SqliteEffects final : public EffectStore {
+class SqliteEffects final : public FactsStore<EffectStore> {
  public:
-  explicit SqliteEffects(Connection connection) : connection_(std::move(connection)) {}
-
-  Facts identity() const override {
-    return guarded("read run store", [&] { return read_pairs(connection_.database, "identity"); });
-  }
-  Facts facts() const override {
-    return guarded("read run store", [&] { return read_pairs(connection_.database, "fact"); });
-  }
-  void put_fact(std::string_view key, std::string_view json) override {
-    guarded("store fact",
-            [&] { write_pair(connection_.database, "fact", std::string(key), std::string(json)); });
-  }
+  explicit SqliteEffects(Connection connection) : FactsStore(std::move(connection)) {}
 
   void put(std::span<const Effect> effects) override {
-    guarded("store effects", [&] {
+    guarded("store effects", connection_.name, [&] {
       SQLite::Transaction transaction(connection_.database, SQLite::TransactionBehavior::IMMEDIATE);
       SQLite::Statement insert(connection_.database, "INSERT INTO effect (" + columns(false) +
                                                          ") VALUES (" + columns(true) + ")");
@@ -84,7 +72,7 @@ class SqliteEffects final : public EffectStore {
   }
 
   std::vector<Effect> effects() const override {
-    return guarded("read run store", [&] {
+    return read([&] {
       std::vector<Effect> all;
       SQLite::Statement query(
           connection_.database,
@@ -106,18 +94,6 @@ class SqliteEffects final : public EffectStore {
       return all;
     });
   }
-
- private:
-  template <typename Body>
-  std::invoke_result_t<Body> guarded(const char* operation, Body body) const {
-    try {
-      return body();
-    } catch (const SQLite::Exception& exception) {
-      throw sqlite_error(exception, operation, connection_.name);
-    }
-  }
-
-  mutable Connection connection_;  // reading compiles statements on the connection
 };
 
 }  // namespace
@@ -125,11 +101,7 @@ class SqliteEffects final : public EffectStore {
 std::span<const EffectMetric> effect_metrics() { return kMetrics; }
 
 std::unique_ptr<EffectStore> EffectStore::in_memory(const Facts& identity) {
-  Connection connection = connect_memory();
-  for (const auto& [key, value] : identity) {
-    write_pair(connection.database, "identity", key, value);
-  }
-  return std::make_unique<SqliteEffects>(std::move(connection));
+  return std::make_unique<SqliteEffects>(connect_memory(identity));
 }
 
 std::unique_ptr<EffectStore> EffectStore::open_or_create(const std::filesystem::path& file,

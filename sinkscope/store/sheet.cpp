@@ -8,15 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "sinkscope/base/error.h"
-#include "sinkscope/store/database.h"
-#include "sinkscope/store/errors.h"
+#include "sinkscope/store/facts_store.h"
 #include "sinkscope/store/utf8.h"
 
 namespace sinkscope::store {
 namespace {
 
 using Json = nlohmann::json;
-constexpr const char* kRead = "read run store";
 constexpr int64_t kConclusion = -1;
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
@@ -74,20 +72,9 @@ SheetPlot to_plot(const Json& json) {
   return plot;
 }
 
-class SqliteSheet final : public SheetStore {
+class SqliteSheet final : public FactsStore<SheetStore> {
  public:
-  explicit SqliteSheet(Connection connection) : connection_(std::move(connection)) {}
-
-  Facts identity() const override {
-    return guarded(kRead, [&] { return read_pairs(connection_.database, "identity"); });
-  }
-  Facts facts() const override {
-    return guarded(kRead, [&] { return read_pairs(connection_.database, "fact"); });
-  }
-  void put_fact(std::string_view key, std::string_view json) override {
-    guarded("store fact",
-            [&] { write_pair(connection_.database, "fact", std::string(key), std::string(json)); });
-  }
+  explicit SqliteSheet(Connection connection) : FactsStore(std::move(connection)) {}
 
   void put_outline(std::span<const SheetTable> tables, std::span<const SheetPlot> plots) override {
     in_transaction("store tables", [&] {
@@ -110,7 +97,7 @@ class SqliteSheet final : public SheetStore {
   }
 
   std::vector<SheetTable> tables() const override {
-    return guarded(kRead, [&] {
+    return read([&] {
       std::vector<SheetTable> tables;
       SQLite::Statement query(connection_.database,
                               "SELECT name, title, columns FROM sheet_table ORDER BY ordinal");
@@ -146,7 +133,7 @@ class SqliteSheet final : public SheetStore {
   }
 
   std::set<int64_t> finished() const override {
-    return guarded(kRead, [&] {
+    return read([&] {
       std::set<int64_t> units;
       SQLite::Statement query(connection_.database,
                               "SELECT DISTINCT unit FROM sheet_row WHERE unit >= 0");
@@ -165,7 +152,7 @@ class SqliteSheet final : public SheetStore {
   }
 
   std::vector<SheetRow> rows(std::string_view table) const override {
-    return guarded(kRead, [&] {
+    return read([&] {
       std::vector<SheetRow> rows;
       SQLite::Statement query(connection_.database,
                               "SELECT cells FROM sheet_row WHERE name = ? ORDER BY unit < 0, unit, "
@@ -213,7 +200,7 @@ class SqliteSheet final : public SheetStore {
   }
 
   std::vector<std::string> texts(const char* sql) const {
-    return guarded(kRead, [&] {
+    return read([&] {
       std::vector<std::string> all;
       SQLite::Statement query(connection_.database, sql);
       while (query.executeStep()) all.push_back(valid_utf8(query.getColumn(0).getString()));
@@ -223,33 +210,18 @@ class SqliteSheet final : public SheetStore {
 
   template <typename Body>
   void in_transaction(const char* operation, Body body) {
-    guarded(operation, [&] {
+    guarded(operation, connection_.name, [&] {
       SQLite::Transaction transaction(connection_.database, SQLite::TransactionBehavior::IMMEDIATE);
       body();
       transaction.commit();
     });
   }
-
-  template <typename Body>
-  std::invoke_result_t<Body> guarded(const char* operation, Body body) const {
-    try {
-      return body();
-    } catch (const SQLite::Exception& exception) {
-      throw sqlite_error(exception, operation, connection_.name);
-    }
-  }
-
-  mutable Connection connection_;  // reading compiles statements on the connection
 };
 
 }  // namespace
 
 std::unique_ptr<SheetStore> SheetStore::in_memory(const Facts& identity) {
-  Connection connection = connect_memory();
-  for (const auto& [key, value] : identity) {
-    write_pair(connection.database, "identity", key, value);
-  }
-  return std::make_unique<SqliteSheet>(std::move(connection));
+  return std::make_unique<SqliteSheet>(connect_memory(identity));
 }
 
 std::unique_ptr<SheetStore> SheetStore::open_or_create(const std::filesystem::path& file,

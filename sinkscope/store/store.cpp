@@ -127,11 +127,7 @@ class SqliteStore final : public Store {
  private:
   template <typename Body>
   std::invoke_result_t<Body> guarded(const char* operation, Body body) const {
-    try {
-      return body();
-    } catch (const SQLite::Exception& exception) {
-      throw sqlite_error(exception, operation, name_);
-    }
+    return store::guarded(operation, name_, body);
   }
 
   void read_metrics();
