@@ -97,11 +97,6 @@ Cloud make_low_rank(const CloudRequest& request, std::mt19937_64& random) {
 
 /// Plane of the cross first, then the lift, then the sink's own direction.
 Cloud make_cross_polytope(const CloudRequest& request, std::mt19937_64&) {
-  if (request.tokens % 2 != 0) {
-    throw Error(ErrorKind::kUsage, "make tokens",
-                fmt::format("a cross-polytope of {} tokens", request.tokens),
-                "it has two tokens per axis: give an even T");
-  }
   const int64_t axes = request.tokens / 2;
   Cloud cloud = zeros(request.tokens, request.width);
   token_of(cloud, 0)[static_cast<size_t>(axes + 1)] = 1;
@@ -112,6 +107,15 @@ Cloud make_cross_polytope(const CloudRequest& request, std::mt19937_64&) {
     token[static_cast<size_t>(axes)] = request.sine;
   }
   return cloud;
+}
+
+int64_t cross_polytope_width(const CloudRequest& request) {
+  if (request.tokens % 2 != 0) {
+    throw Error(ErrorKind::kUsage, "make tokens",
+                fmt::format("a cross-polytope of {} tokens", request.tokens),
+                "it has two tokens per axis: give an even T");
+  }
+  return request.tokens / 2 + 2;
 }
 
 constexpr std::array kKinds = {
@@ -128,7 +132,7 @@ constexpr std::array kKinds = {
     CloudKind{"low-rank", "random unit tokens of a subspace, the sink outside of it", true,
               [](const CloudRequest& r) { return r.rank; }, make_low_rank},
     CloudKind{"cross-polytope", "+-cos(phi) e_k + sin(phi) mu, the sink across all", false,
-              [](const CloudRequest& r) { return r.tokens / 2 + 2; }, make_cross_polytope},
+              cross_polytope_width, make_cross_polytope},
 };
 
 }  // namespace
@@ -148,7 +152,7 @@ Cloud leads_of(const PointSet& tokens) {
 
 std::span<const CloudKind> cloud_kinds() { return kKinds; }
 
-Cloud make_cloud(const CloudKind& kind, CloudRequest request, std::mt19937_64& random) {
+CloudRequest check_cloud(const CloudKind& kind, CloudRequest request) {
   const auto cosine = [](double value) { return value >= -1 && value <= 1; };
   if (request.tokens < 1 || !cosine(request.cosine) || !cosine(request.sink_cosine) ||
       !cosine(request.sine) || request.rank < 1) {
@@ -166,7 +170,11 @@ Cloud make_cloud(const CloudKind& kind, CloudRequest request, std::mt19937_64& r
         fmt::format("{}: {} tokens in {} dimensions", kind.name, request.tokens, request.width),
         fmt::format("it needs at least {}", least));
   }
-  return kind.make(request, random);
+  return request;
+}
+
+Cloud make_cloud(const CloudKind& kind, const CloudRequest& request, std::mt19937_64& random) {
+  return kind.make(check_cloud(kind, request), random);
 }
 
 }  // namespace sinkscope::theory

@@ -38,13 +38,16 @@ struct CloudKind {
   std::string_view name;
   std::string_view definition;
   bool random;
-  int64_t (*least_width)(const CloudRequest&);
+  int64_t (*least_width)(const CloudRequest&);  ///< throws kUsage for a T that the kind cannot have
   Cloud (*make)(const CloudRequest&, std::mt19937_64&);  ///< of a request that was checked
 };
 /// The geometries of method.md section 8.
 std::span<const CloudKind> cloud_kinds();
 
-/// Throws kUsage when T, a width, a cosine or the rank does not fit the kind.
-Cloud make_cloud(const CloudKind& kind, CloudRequest request, std::mt19937_64& random);
+/// The request with its width filled in; nothing is made. Throws kUsage when T, a width, a cosine
+/// or the rank does not fit the kind.
+CloudRequest check_cloud(const CloudKind& kind, CloudRequest request);
+/// Checks, then makes.
+Cloud make_cloud(const CloudKind& kind, const CloudRequest& request, std::mt19937_64& random);
 
 }  // namespace sinkscope::theory

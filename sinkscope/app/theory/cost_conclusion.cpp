@@ -12,7 +12,6 @@
 namespace sinkscope::app {
 namespace {
 
-using store::SheetCell;
 using store::SheetRow;
 
 constexpr const char* kFits = "exponents";

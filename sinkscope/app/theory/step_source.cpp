@@ -8,6 +8,7 @@
 
 #include "sinkscope/app/theory/array.h"
 #include "sinkscope/app/theory/calculator.h"
+#include "sinkscope/app/theory/named.h"
 #include "sinkscope/base/error.h"
 #include "sinkscope/base/sha256.h"
 
@@ -20,28 +21,12 @@ constexpr double kAsymmetry = 1e-6;     // of the largest entry: a covariance ke
 constexpr uint64_t kMapPurpose = 1;     // of random numbers: apart from the tokens'
 constexpr const char* kFileMap = "file";
 
-const theory::CovarianceKind* find_covariance(std::string_view name) {
-  const auto kinds = theory::covariance_kinds();
-  const auto found =
-      std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return kind.name == name; });
-  return found == kinds.end() ? nullptr : &*found;
-}
-
-const theory::MapKind* find_map(std::string_view name) {
-  const auto kinds = theory::map_kinds();
-  const auto found =
-      std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return kind.name == name; });
-  return found == kinds.end() ? nullptr : &*found;
-}
-
 /// A word without a dot is a misspelt kind, not a file.
 template <typename Kinds>
 Matrix read_file(const std::string& place, const std::string& flag, Kinds kinds) {
   if (place.find('.') == std::string::npos) {
-    std::string names;
-    for (const auto& kind : kinds) names += fmt::format("{}, ", kind.name);
     throw Error(ErrorKind::kUsage, "read flags", fmt::format("{} {}", flag, place),
-                fmt::format("{}a .npy file or FILE.safetensors:NAME", names));
+                fmt::format("{}, a .npy file or FILE.safetensors:NAME", names_of(kinds)));
   }
   Matrix matrix = read_matrix(place, flag);
   if (matrix.rows != matrix.columns || matrix.rows > kMostWidth) {
@@ -99,11 +84,11 @@ StepSource::StepSource(const SmoothingOptions& options, uint64_t seed)
   for (const double mean : options.means) check_finite(mean, "--mean");
   Matrix map, covariance;
   map_name_ = options.value_map;
-  if (!find_map(options.value_map)) {
+  if (!find_named(theory::map_kinds(), options.value_map)) {
     map = read_file(options.value_map, "--value-map", theory::map_kinds());
     map_name_ = kFileMap;
   }
-  const theory::CovarianceKind* kind = find_covariance(options.covariance);
+  const theory::CovarianceKind* kind = find_named(theory::covariance_kinds(), options.covariance);
   if (!kind) {
     covariance = read_file(options.covariance, "--covariance", theory::covariance_kinds());
     check_symmetric(covariance, options.covariance);
@@ -130,7 +115,7 @@ double StepSource::spread() const {
 }
 
 bool StepSource::is_random(std::string_view map) const {
-  const theory::MapKind* kind = find_map(map);
+  const theory::MapKind* kind = find_named(theory::map_kinds(), map);
   return kind && kind->random;
 }
 
@@ -138,7 +123,7 @@ theory::StepModel StepSource::model(std::string_view map, double factor, double 
                                     int64_t draw) const {
   theory::StepModel model;
   model.width = width_;
-  if (const theory::MapKind* kind = find_map(map)) {
+  if (const theory::MapKind* kind = find_named(theory::map_kinds(), map)) {
     std::mt19937_64 random(unit_seed(seed_, draw, kMapPurpose));
     model.map = kind->make(width_, options_.rank, random);
   } else {
@@ -169,7 +154,8 @@ store::Facts StepSource::settings() const {
     return text(sha256_bytes(std::as_bytes(std::span(entries))));
   };
   if (!file_map_.empty()) facts["value_map.sha256"] = hash(file_map_);
-  if (!find_covariance(options_.covariance)) facts["covariance.sha256"] = hash(covariance_);
+  if (!find_named(theory::covariance_kinds(), options_.covariance))
+    facts["covariance.sha256"] = hash(covariance_);
   return facts;
 }
 

@@ -12,6 +12,7 @@
 #include "sinkscope/app/progress.h"
 #include "sinkscope/app/render.h"
 #include "sinkscope/app/theory/calculator.h"
+#include "sinkscope/app/theory/named.h"
 #include "sinkscope/app/version.h"
 #include "sinkscope/base/error.h"
 #include "sinkscope/store/run_facts.h"
@@ -20,16 +21,6 @@ namespace sinkscope::app {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-const CalculatorInfo& find_calculator(const std::string& what) {
-  std::string names;
-  for (const CalculatorInfo& info : calculators()) {
-    if (info.name == what) return info;
-    if (!names.empty()) names += ", ";
-    names += info.name;
-  }
-  throw Error(ErrorKind::kUsage, "read flags", fmt::format("theory {}", what), names);
-}
 
 /// Runs units on several threads and stores each as it is finished.
 class Sweep {
@@ -121,7 +112,7 @@ int theory(const TheoryOptions& options, Console& console) {
   render.overwrite = options.overwrite;
   check_outputs(render, console);
   const std::unique_ptr<Calculator> calculator =
-      find_calculator(options.what).make(options, console);
+      need_named(calculators(), options.what, "theory").make(options, console);
   const store::Facts identity = identity_of(*calculator, options);
   const std::unique_ptr<store::SheetStore> sheet =
       options.output.empty()

@@ -10,6 +10,7 @@
 #include "sinkscope/app/session.h"
 #include "sinkscope/app/theory/array.h"
 #include "sinkscope/app/theory/calculator.h"
+#include "sinkscope/app/theory/named.h"
 #include "sinkscope/base/error.h"
 #include "sinkscope/base/sha256.h"
 #include "sinkscope/forward/recorder.h"
@@ -24,23 +25,16 @@ std::vector<int64_t> read_tokens(const CloudOptions& options) {
   return read_numbers(options.tokens, "--T", 1, kMostTokens);
 }
 
-const theory::CloudKind& find_kind(const std::string& name) {
-  std::string names;
-  for (const theory::CloudKind& kind : theory::cloud_kinds()) {
-    if (kind.name == name) return kind;
-    if (!names.empty()) names += ", ";
-    names += kind.name;
-  }
-  throw Error(ErrorKind::kUsage, "read flags", fmt::format("--geometry {}", name), names);
-}
-
 TokenCase kind_case(const theory::CloudKind& kind, theory::CloudRequest request, bool show_width,
                     uint64_t seed) {
-  if (request.width == 0) request.width = kind.least_width(request);
-  std::mt19937_64 trial(0);
-  theory::make_cloud(kind, request, trial);  // says now what does not fit
-  TokenCase result{
-      std::string(kind.name), request.tokens, request.width, 0, std::string(kind.name), request, {}};
+  request = theory::check_cloud(kind, request);
+  TokenCase result{std::string(kind.name),
+                   request.tokens,
+                   request.width,
+                   0,
+                   std::string(kind.name),
+                   request,
+                   {}};
   if (kind.name == "cross-polytope") {
     result.sine = request.sine;
     result.source += fmt::format(", sin {}", request.sine);
@@ -61,7 +55,7 @@ TokenCases generated(const CloudOptions& options, uint64_t seed) {
                                           ? std::vector<int64_t>{0}
                                           : read_numbers(options.widths, "--d", 1, kMostWidth);
   for (const std::string& name : options.geometries) {
-    const theory::CloudKind& kind = find_kind(name);
+    const theory::CloudKind& kind = need_named(theory::cloud_kinds(), name, "--geometry");
     const bool lifted = name == "cross-polytope";
     for (const double sine : lifted ? options.sines : std::vector<double>{0}) {
       for (const int64_t width : widths) {
