@@ -46,6 +46,15 @@ void check_file(const std::string& flag, const std::string& file, bool overwrite
   }
 }
 
+void write_results(const RenderOptions& options, const Console& console,
+                   const std::function<void(std::ostream&)>& write) {
+  if (options.file.empty()) {
+    write(console.out);
+  } else {
+    write_file(options.file, write);
+  }
+}
+
 /// "run.npz" -> "run.json", where a CSV or npz file's facts lie.
 fs::path side_file(const fs::path& file) { return fs::path(file).replace_extension(".json"); }
 
@@ -100,12 +109,8 @@ void render(const store::Store& store, const RenderOptions& options, Console& co
       report::write_terminal(run, terminal_options(options, console), out);
     }
   };
-  if (options.file.empty()) {
-    results(console.out);
-    return;
-  }
-  write_file(options.file, results);
-  if (options.format == "csv" || options.format == "npz") {
+  write_results(options, console, results);
+  if (!options.file.empty() && (options.format == "csv" || options.format == "npz")) {
     write_file(side_file(options.file),
                [&](std::ostream& out) { report::write_run_json(run, out); });
   }
@@ -126,11 +131,7 @@ void render_effects(const store::EffectStore& store, const RenderOptions& option
       report::write_effects_terminal(store, terminal_options(options, console), out);
     }
   };
-  if (options.file.empty()) {
-    results(console.out);
-  } else {
-    write_file(options.file, results);
-  }
+  write_results(options, console, results);
 }
 
 void render_sheet(const store::SheetStore& sheet, const RenderOptions& options, Console& console) {
@@ -152,11 +153,7 @@ void render_sheet(const store::SheetStore& sheet, const RenderOptions& options, 
       report::write_sheet_terminal(sheet, terminal_options(options, console), out);
     }
   };
-  if (options.file.empty()) {
-    results(console.out);
-  } else {
-    write_file(options.file, results);
-  }
+  write_results(options, console, results);
 }
 
 }  // namespace sinkscope::app

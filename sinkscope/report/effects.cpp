@@ -18,8 +18,6 @@ namespace {
 using store::Effect;
 using Json = nlohmann::ordered_json;
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
 /// Mean and standard error over the finite values.
 std::pair<double, double> mean_and_error(const std::vector<double>& values) {
   double sum = 0, squares = 0;

@@ -23,8 +23,6 @@ using store::RunResult;
 using store::StoredMetric;
 using Json = nlohmann::ordered_json;
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
 /// A count, an index: written without ".0".
 Json whole(double value) {
   if (!std::isfinite(value) || std::abs(value) >= 0x1p53 || value != std::floor(value))
@@ -259,6 +257,8 @@ Json metric_objects(const RunResult& run) {
 }
 
 }  // namespace
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
 Json scan_document(const RunResult& run) {
   const RunIdentity identity = store::read_identity(run.identity);

@@ -12,6 +12,9 @@ nlohmann::ordered_json scan_document(const store::RunResult& run);
 /// The document sinkscope.run/1 that lies beside a CSV or npz file.
 nlohmann::ordered_json run_document(const store::RunResult& run);
 
+/// null where the number is not finite.
+nlohmann::ordered_json number(double value);
+
 /// `value` on one line, always valid UTF-8.
 std::string compact_text(const nlohmann::ordered_json& value);
 /// `document` as text: a line per key, and a line per entry of the long arrays.

@@ -22,8 +22,6 @@ using store::SheetTable;
 
 constexpr std::string_view kPrefix = "theory.";
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
 Json cell_json(const SheetCell& cell) {
   if (const auto* value = std::get_if<double>(&cell)) return number(*value);
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
