@@ -10,7 +10,8 @@
 
 namespace sinkscope::forward {
 
-/// One sequence that runs through the model: token ids, or the pixels of an image. Padding is cut
+/// One sequence that runs through the model: token ids, the pixels of an image, or rows of numbers.
+/// Padding is cut
 /// away before a stream is made: what a mask hides is not in it. Streams of a pass need not be
 /// equally long.
 struct Stream {
@@ -19,7 +20,8 @@ struct Stream {
   /// First positions of packed documents, ascending, the first 0; empty: one document. No attention
   /// crosses a document's start, and positions count from it.
   std::vector<int64_t> documents = {};
-  at::Tensor pixels = {};  ///< float32 [channels, height, width], normalised; defined: an image
+  at::Tensor pixels = {};   ///< float32 [channels, height, width], normalised; defined: an image
+  at::Tensor vectors = {};  ///< float32 [T, D]; defined: rows that enter as they are
 };
 
 /// Rows and columns of patches; a remainder smaller than a patch is dropped.

@@ -17,6 +17,8 @@ constexpr const Family* kFamilies[] = {
     &kBloom, &kCohere, &kFalcon, &kGemma, &kGemma2, &kGemma3Text, &kGpt2, &kGptBigcode, &kGptNeox,
     &kGptOss, &kGranite, &kMixtral, &kLlama, &kMistral, &kNemotron, &kOlmo, &kOlmo2, &kOlmo3, &kOpt,
     &kPhi, &kPhi3, &kQwen2, &kQwen3, &kQwen3Moe, &kQwen3Next, &kSmolLm3, &kStableLm, &kStarcoder2,
+    // what `train` writes
+    &kLab,
     // encoders
     &kBert, &kRoberta, &kDistilbert,
     // images

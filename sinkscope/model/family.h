@@ -38,7 +38,11 @@ enum class Dim {
   kClasses,
   kTwoWidth,    ///< 2 D
   kThreeWidth,  ///< 3 D
-  kRelative,    ///< entries of a relative position table
+  kPathway,     ///< P
+  kOutputGate,  ///< H or H K, as the gate is per head or per channel
+  kKeyGate,     ///< G or G K
+  kValueGate,
+  kRelative,  ///< entries of a relative position table
 };
 
 /// Whether a model has a weight, from its facts.
@@ -119,9 +123,11 @@ consteval WeightName pick(const std::array<WeightName, N>& part, std::string_vie
 /// A model family as data: how its sizes are read, what its weights are called.
 ///
 /// Weight names that the forward pass knows ("x.bias" beside any of them):
-///   embed, embed_project, positions, token_types, embed_norm, relative_bias
+///   embed, embed_project, positions, first_token, token_types, embed_norm, relative_bias
 ///   patch, class_token, distillation_token, registers
 ///   per block: norm1, q, k, v or qkv, q_norm, k_norm, sinks, o, attn_norm, attn_scale,
+///     output_gate, key_gate, value_gate, extra_key, extra_value,
+///     path_select, path_value, path_gate, path_out,
 ///     norm2, gate, up or gate_up, down, mlp_norm, mlp_scale, relative_bias,
 ///     router, experts.gate, experts.up or experts.gate_up, experts.down,
 ///     shared.gate, shared.up, shared.down, shared.router

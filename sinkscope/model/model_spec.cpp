@@ -36,6 +36,7 @@ std::string ModelSpec::text() const {
     return out + fmt::format(", patches of {} at {} x {}", vision.patch, vision.image_height,
                              vision.image_width);
   }
+  if (vectors) return out + fmt::format(", vectors of {}", width);
   return out + fmt::format(", vocabulary {}", vocabulary);
 }
 

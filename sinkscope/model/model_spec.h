@@ -24,6 +24,8 @@ enum class Positions {
   kLearned,      ///< a row of "positions" per token, from row `position_offset` on
   kAlibi,        ///< slope_h * (j - i) on the scores
   kPatchGrid,    ///< "positions" over the patch grid, interpolated to the image's grid
+  kFirstNorm,    ///< as kLearned, but added to the input of block 0's norm alone: the residual has
+                 ///< none
   kPatchRotary,  ///< ropes[0], its frequencies [K / 4], by patch coordinates in [-1, 1], y then x:
                  ///< angle 2 pi coordinate frequency (dinov3)
 };
@@ -55,6 +57,25 @@ enum class Pooler {
   kMean,       ///< mean over the patches of the final norm
   kMeanNorm,   ///< pooler_norm of the mean over the patches (beit)
   kProbe,      ///< attention pooling with a learned query (siglip)
+};
+
+/// How a row of logits becomes weights; only the softmax forms sum to 1 (method.md section 17).
+enum class ScoreKind {
+  kSoftmax,
+  kClipped,  ///< clip((stretch_high - stretch_low) softmax + stretch_low, 0, 1)
+  kSigmoid,  ///< sigmoid(logit + bias) of each visible key
+  kRelu,     ///< max(logit, 0) / visible keys
+};
+struct ScoreForm {
+  ScoreKind kind = ScoreKind::kSoftmax;
+  double stretch_low = 0, stretch_high = 1;  ///< gamma <= 0 and zeta >= 1
+  double bias = 0;                           ///< of kSigmoid
+};
+/// A factor sigmoid(W z + b) that the block's normed input z makes.
+enum class Gate {
+  kNone,
+  kHeadwise,     ///< one per head
+  kElementwise,  ///< one per channel of a head
 };
 
 /// Rotary embedding: which channels turn, in which pairs, how fast.
@@ -111,9 +132,10 @@ struct ModelSpec {
 
   Norm norm = Norm::kRms;
   double norm_epsilon = 1e-5;
-  bool parallel_norms = false;  ///< of weight tables: a parallel block has norm2 too (falcon)
-  bool plain_norms = false;     ///< norm1, norm2 and final_norm have no parameters (olmo)
-  bool final_norm = true;       ///< between the last block and the readout
+  bool parallel_norms = false;     ///< of weight tables: a parallel block has norm2 too (falcon)
+  bool plain_norms = false;        ///< norm1, norm2 and final_norm have no parameters (olmo)
+  bool branch_input_norms = true;  ///< of the lab's weight table: norm1 and norm2 are there
+  bool final_norm = true;          ///< between the last block and the readout
 
   Positions positions = Positions::kRotary;
   std::vector<Rope> ropes;
@@ -121,6 +143,9 @@ struct ModelSpec {
   bool alibi_rounded = false;  ///< falcon: bf16(bf16(slope) * j) before the score scale
   /// A table per block, and one for all blocks; a model with both adds them (beit).
   bool relative_bias = false, shared_relative_bias = false;
+
+  bool vectors = false;      ///< the input is rows of D numbers; there are no ids
+  bool first_token = false;  ///< a learned row that joins the position row of the first token
 
   int64_t embed_width = 0;  ///< width of the embedding where it differs from D (opt); 0: D
   double embed_scale = 1;
@@ -130,19 +155,32 @@ struct ModelSpec {
   double score_scale = 0;    ///< on q.k before softmax
   double score_softcap = 0;  ///< 0: none
   bool sink_logits = false;  ///< learned, one per head
+  ScoreForm scores;
+  bool extra_key = false;    ///< a learned key [K] per key/value head that every query sees
+  bool extra_value = false;  ///< and its value; without one it is 0
   QkNorm qk_norm = QkNorm::kNone;
   bool qk_norm_bias = false;
   double qkv_clip = 0;          ///< q, k, v clamped to +-this; 0: none
   bool fused_qkv = false;       ///< of weight tables with both forms: the file has one matrix
   bool attention_gate = false;  ///< z * sigmoid(gate), gate [T, H K] beside q, k, v
-  bool attention_bias = false;  ///< biases on q, k, v
+  /// Gates with weights of their own: of z before W_O, of k and of v.
+  Gate output_gate = Gate::kNone, key_gate = Gate::kNone, value_gate = Gate::kNone;
+  /// Width P of the global pathway, method.md section 17; 0: none. Adds gamma_i W_OG g to the
+  /// attention update: pi = softmax_j(w_P z_j), g = sum_j pi_j W_VG z_j, gamma_i = sigmoid(w_g z_i
+  /// + b).
+  int64_t pathway = 0;
+  bool attention_bias = false;                                 ///< biases on q, k, v
   bool query_bias = true, key_bias = true, value_bias = true;  ///< false: on the others only
   bool output_bias = false;                                    ///< bias on o
   bool branch_norms = false;  ///< a norm at the end of each branch: attn_norm, mlp_norm
   bool layer_scale = false;   ///< a gain [D] at the end of each branch: attn_scale, mlp_scale
   double residual_scale = 1;  ///< factor on both branches (granite)
+  /// Force-sink (method.md section 17): before every norm of a block the first token keeps these
+  /// first channels alone and the others all but these; 0: no such thing.
+  int64_t split_channels = 0;
 
   Activation activation = Activation::kSilu;
+  bool mlp = true;        ///< false: blocks are attention alone
   bool gated_mlp = true;  ///< down(act(gate(x)) * up(x)); otherwise down(act(up(x)))
   bool mlp_bias = false;
   Experts experts;

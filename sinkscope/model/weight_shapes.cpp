@@ -30,6 +30,14 @@ std::string scales_name(std::string_view blocks_name) {
   return std::string(blocks_name.substr(0, blocks_name.rfind('_'))) + "_scales";
 }
 
+namespace {
+
+int64_t gate_rows(Gate gate, const ModelSpec& spec, int64_t heads) {
+  return gate == Gate::kHeadwise ? heads : heads * spec.head_width;
+}
+
+}  // namespace
+
 int64_t length(const ModelSpec& spec, Dim dim) {
   const Vision& vision = spec.vision;
   const int64_t grid_height = vision.patch > 0 ? vision.image_height / vision.patch : 0,
@@ -61,6 +69,10 @@ int64_t length(const ModelSpec& spec, Dim dim) {
     case Dim::kClasses: return spec.classes;
     case Dim::kTwoWidth: return 2 * spec.width;
     case Dim::kThreeWidth: return 3 * spec.width;
+    case Dim::kPathway: return spec.pathway;
+    case Dim::kOutputGate: return gate_rows(spec.output_gate, spec, spec.heads);
+    case Dim::kKeyGate: return gate_rows(spec.key_gate, spec, spec.kv_heads);
+    case Dim::kValueGate: return gate_rows(spec.value_gate, spec, spec.kv_heads);
     case Dim::kRelative: return (2 * grid_height - 1) * (2 * grid_width - 1) + 3;
   }
   return 1;

@@ -224,6 +224,18 @@ void Weights::load_block(int64_t layer, at::ScalarType type, BlockWeights& into)
   into.attn_scale = load("blocks.{}.attn_scale", layer);
   into.mlp_scale = load("blocks.{}.mlp_scale", layer);
   into.sinks = load("blocks.{}.sinks", layer);
+  into.extra_key = load("blocks.{}.extra_key", layer);
+  into.extra_value = load("blocks.{}.extra_value", layer);
+  const std::pair<std::string_view, Linear BlockWeights::*> kSmall[] = {
+      {"blocks.{}.output_gate", &BlockWeights::output_gate},
+      {"blocks.{}.key_gate", &BlockWeights::key_gate},
+      {"blocks.{}.value_gate", &BlockWeights::value_gate},
+      {"blocks.{}.path_select", &BlockWeights::path_select},
+      {"blocks.{}.path_value", &BlockWeights::path_value},
+      {"blocks.{}.path_gate", &BlockWeights::path_gate},
+      {"blocks.{}.path_out", &BlockWeights::path_out},
+  };
+  for (const auto& [ours, matrix] : kSmall) into.*matrix = load_matrix(ours, at::kFloat, layer);
   if (entry("blocks.{}.qkv", layer)) {
     stack({{"blocks.{}.qkv", 0}}, spec_.qkv_width(), into.qkv);
   } else {
@@ -237,7 +249,7 @@ void Weights::load_block(int64_t layer, at::ScalarType type, BlockWeights& into)
   if (spec_.blocks[static_cast<size_t>(layer)].experts) {
     into.up = into.down = {};
     stack({{"blocks.{}.router", 0}}, spec_.experts.count, into.router);
-  } else {
+  } else if (spec_.mlp) {
     if (entry("blocks.{}.gate_up", layer)) {
       stack({{"blocks.{}.gate_up", 0}}, 2 * spec_.mlp_width, into.up);
     } else if (spec_.gated_mlp) {

@@ -32,11 +32,16 @@ struct BlockWeights {
   NormWeights norm1, norm2, q_norm, k_norm, attn_norm, mlp_norm;
   Linear qkv;   ///< rows: q [H K], k [G K], v [G K] and, where there is one, gate [H K]
   Linear o;     ///< [D, H K]
-  Linear up;    ///< gated: rows gate [F], up [F]; otherwise [F, D]; undefined with experts
+  Linear up;    ///< gated: rows gate [F], up [F]; otherwise [F, D]; undefined without an MLP
   Linear down;  ///< [D, F]
-  at::Tensor attn_scale, mlp_scale;  ///< [D] LayerScale
-  at::Tensor sinks;                  ///< [H]
-  Linear router;                     ///< [E, D]
+  at::Tensor attn_scale, mlp_scale;   ///< [D] LayerScale
+  at::Tensor sinks;                   ///< [H]
+  at::Tensor extra_key, extra_value;  ///< [G K]
+  Linear output_gate;                 ///< [H or H K, D]
+  Linear key_gate, value_gate;        ///< [G or G K, D]
+  Linear path_select, path_gate;      ///< [1, D]
+  Linear path_value, path_out;        ///< [P, D], [D, P]
+  Linear router;                      ///< [E, D]
   Linear shared_up, shared_down, shared_router;
 };
 

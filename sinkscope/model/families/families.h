@@ -26,6 +26,7 @@ extern const Family kGptNeox;
 extern const Family kGptOss;
 extern const Family kGranite;
 extern const Family kIjepa;
+extern const Family kLab;
 extern const Family kLlama;
 extern const Family kMistral;
 extern const Family kMixtral;
