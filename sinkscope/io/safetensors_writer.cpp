@@ -1,14 +1,11 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "sinkscope/base/error.h"
+#include "sinkscope/io/pending_file.h"
 #include "sinkscope/io/printable.h"
 #include "sinkscope/io/safetensors.h"
 #include "sinkscope/io/safetensors_header.h"
@@ -20,55 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kOperation[] = "write safetensors";
-
-// A file under a temporary name beside its place; gone unless committed.
-class PendingFile {
- public:
-  explicit PendingFile(const fs::path& place)
-      : place_(place), temporary_(place.string() + fmt::format(".{}.part", getpid())) {
-    descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (descriptor_ < 0) fail("create");
-  }
-  PendingFile(const PendingFile&) = delete;
-  ~PendingFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-    if (!committed_) unlink(temporary_.c_str());
-  }
-
-  void write(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) fail("write");
-      bytes = bytes.subspan(static_cast<size_t>(written));
-    }
-  }
-
-  void commit() {
-    // Some file systems tell of a full disk only here.
-    if (fsync(descriptor_) != 0) fail("write");
-    if (close(std::exchange(descriptor_, -1)) != 0) fail("write");
-    if (rename(temporary_.c_str(), place_.c_str()) != 0) fail("rename");
-    committed_ = true;
-  }
-
- private:
-  [[noreturn]] void fail(std::string_view what) const {
-    const int cause = errno;
-    const bool full = cause == ENOSPC || cause == EDQUOT || cause == EFBIG;
-    // A destructor does not run for an object whose constructor throws; there is no file then.
-    throw Error(
-        full ? ErrorKind::kTooLarge : ErrorKind::kUsage, kOperation,
-        fmt::format("{}: cannot {} the file: {}", place_.string(), what, std::strerror(cause)),
-        full ? "free some space or choose another disk"
-             : "choose a directory that exists and is writable");
-  }
-
-  fs::path place_;
-  std::string temporary_;
-  int descriptor_ = -1;
-  bool committed_ = false;
-};
 
 void check_tensor(const TensorToWrite& tensor) {
   TensorInfo info;
@@ -128,7 +76,7 @@ void write_safetensors(const fs::path& file, const std::vector<TensorToWrite>& t
   const std::vector<size_t> order = data_order(tensors);
   const std::string header = header_json(tensors, order, metadata);
   const uint64_t length = header.size();
-  PendingFile pending(file);
+  PendingFile pending(file, kOperation);
   pending.write(std::as_bytes(std::span(&length, 1)));
   pending.write(std::as_bytes(std::span(header)));
   for (const size_t index : order) pending.write(tensors[index].data);

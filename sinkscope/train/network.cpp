@@ -1,0 +1,164 @@
+#include "sinkscope/train/network.h"
+
+#include <ATen/ATen.h>
+
+#include "sinkscope/model/layers/pathway.h"
+#include "sinkscope/model/layers/scores.h"
+
+namespace sinkscope::train {
+namespace {
+
+using model::Gate;
+using model::ModelSpec;
+using model::Positions;
+
+class Network {
+ public:
+  Network(const ModelSpec& spec, const Parameters& parameters, const Batch& batch)
+      : spec_(spec),
+        parameters_(parameters),
+        batch_(batch),
+        sequences_((batch.vectors.defined() ? batch.vectors : batch.ids).size(0)),
+        tokens_((batch.vectors.defined() ? batch.vectors : batch.ids).size(1)) {
+    if (spec.causal) {
+      hidden_ = at::ones({tokens_, tokens_}, at::kBool).triu(1);
+    }
+    if (spec.split_channels > 0) {
+      split_ = at::ones({tokens_, spec.width}, at::kFloat);
+      split_.slice(1, 0, spec.split_channels).zero_();
+      split_[0] = 1 - split_[0];
+    }
+  }
+
+  Outputs run() {
+    at::Tensor x = embed();
+    for (layer_ = 0; layer_ < spec_.layers; ++layer_) {
+      const at::Tensor z = norm(name("norm1"), before_norm(layer_ == 0 ? first_input(x) : x));
+      x = x + attention_branch(z);
+      if (spec_.mlp) x = x + mlp(norm(name("norm2"), before_norm(x)));
+    }
+    if (spec_.final_norm) x = norm("final_norm", x);
+    outputs_.result = spec_.vectors ? x : at::linear(x, parameters_.at("head"));
+    return std::move(outputs_);
+  }
+
+ private:
+  std::string name(const char* part) const {
+    return "blocks." + std::to_string(layer_) + "." + part;
+  }
+
+  at::Tensor norm(const std::string& ours, const at::Tensor& x) const {
+    const model::NormWeights weights = parameters_.norm(ours);
+    if (!weights.defined()) return x;
+    return at::layer_norm(x, {spec_.width}, weights.gain, weights.bias, spec_.norm_epsilon);
+  }
+
+  at::Tensor before_norm(const at::Tensor& x) const { return split_.defined() ? x * split_ : x; }
+
+  /// Rows of positions, with the first token's own row. [T, D]
+  at::Tensor position_rows() const {
+    at::Tensor rows = parameters_.at("positions").slice(0, 0, tokens_);
+    const at::Tensor& first = parameters_.at("first_token");
+    if (first.defined()) {
+      rows = at::cat({(rows[0] + first).unsqueeze(0), rows.slice(0, 1)});
+    }
+    return rows;
+  }
+
+  at::Tensor embed() const {
+    at::Tensor x = batch_.vectors.defined() ? batch_.vectors
+                                            : at::embedding(parameters_.at("embed"), batch_.ids);
+    if (spec_.positions == Positions::kLearned) x = x + position_rows();
+    return norm("embed_norm", x);
+  }
+
+  at::Tensor first_input(const at::Tensor& x) const {
+    return spec_.positions == Positions::kFirstNorm ? x + position_rows() : x;
+  }
+
+  /// [B, T, heads * K] times a gate of the normed input.
+  at::Tensor gated(const at::Tensor& x, Gate gate, const char* part, const at::Tensor& z,
+                   int64_t heads) const {
+    if (gate == Gate::kNone) return x;
+    const model::Linear weights = parameters_.linear(name(part));
+    const at::Tensor factor = at::linear(z, weights.weight, weights.bias).sigmoid();
+    if (gate == Gate::kElementwise) return x * factor;
+    return (x.view({sequences_, tokens_, heads, -1}) * factor.unsqueeze(-1)).flatten(2);
+  }
+
+  at::Tensor heads_of(const at::Tensor& x, int64_t heads) const {  // [B, heads, T, K]
+    return x.reshape({sequences_, tokens_, heads, spec_.head_width}).transpose(1, 2);
+  }
+
+  at::Tensor attention_branch(const at::Tensor& z) {
+    const at::Tensor qkv = at::linear(z, parameters_.at(name("qkv")));
+    const int64_t queries = spec_.query_width(), keys = spec_.key_width();
+    const at::Tensor q = heads_of(qkv.narrow(2, 0, queries), spec_.heads);
+    const at::Tensor k =
+        heads_of(gated(qkv.narrow(2, queries, keys), spec_.key_gate, "key_gate", z, spec_.kv_heads),
+                 spec_.kv_heads);
+    const at::Tensor v = heads_of(gated(qkv.narrow(2, queries + keys, keys), spec_.value_gate,
+                                        "value_gate", z, spec_.kv_heads),
+                                  spec_.kv_heads);
+    at::Tensor out = attend(q, k, v).transpose(1, 2).reshape({sequences_, tokens_, queries});
+    out = gated(out, spec_.output_gate, "output_gate", z, spec_.heads);
+    out = at::linear(out, parameters_.at(name("o")));
+    outputs_.attention.push_back(out);
+    if (spec_.pathway == 0) return out;
+    return out + model::pathway_update(z, parameters_.linear(name("path_select")),
+                                       parameters_.linear(name("path_value")),
+                                       parameters_.linear(name("path_gate")),
+                                       parameters_.linear(name("path_out")));
+  }
+
+  at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) const {
+    const at::Tensor logits = at::matmul(q, k.transpose(-1, -2)) * spec_.score_scale;
+    model::ExtraLogits extra;
+    if (spec_.sink_logits) extra.logits = parameters_.at(name("sinks")).view({1, -1, 1, 1});
+    const at::Tensor& extra_key = parameters_.at(name("extra_key"));
+    if (extra_key.defined()) {
+      extra.logits =
+          at::matmul(q, extra_key.view({1, spec_.heads, spec_.head_width, 1})) * spec_.score_scale;
+    }
+    const at::Tensor weights = model::attention_weights(spec_.scores, logits, hidden_, extra);
+    const at::Tensor out = at::matmul(weights, v);
+    const at::Tensor& extra_value = parameters_.at(name("extra_value"));
+    if (!extra_value.defined()) return out;
+    return out +
+           (1 - weights.sum(-1, true)) * extra_value.view({1, spec_.heads, 1, spec_.head_width});
+  }
+
+  at::Tensor mlp(const at::Tensor& x) const {
+    const model::Linear up = parameters_.linear(name("up")),
+                        down = parameters_.linear(name("down"));
+    const at::Tensor inner = at::linear(x, up.weight, up.bias);
+    return at::linear(spec_.activation == model::Activation::kRelu ? inner.relu() : at::gelu(inner),
+                      down.weight, down.bias);
+  }
+
+  const ModelSpec& spec_;
+  const Parameters& parameters_;
+  const Batch& batch_;
+  const int64_t sequences_, tokens_;
+  at::Tensor hidden_;  // [T, T]
+  at::Tensor split_;   // [T, D]
+  int64_t layer_ = 0;
+  Outputs outputs_;
+};
+
+}  // namespace
+
+Outputs run_network(const ModelSpec& spec, const Parameters& parameters, const Batch& batch) {
+  return Network(spec, parameters, batch).run();
+}
+
+at::Tensor common_mode_penalty(const Outputs& outputs) {
+  at::Tensor sum = at::zeros({}, at::kFloat);
+  for (const at::Tensor& o : outputs.attention) {
+    const at::Tensor shared = o.mean(1).square().sum(-1).mean(), all = o.square().sum(-1).mean();
+    sum = sum + shared / (all + 1e-12);
+  }
+  return sum;
+}
+
+}  // namespace sinkscope::train
