@@ -27,7 +27,7 @@ std::vector<int64_t> Visibility::queries_of_keys(int64_t tokens) const {
   return queries;
 }
 
-void AttentionSums::resize(int64_t tokens, bool sink_logit) {
+void AttentionSums::resize(int64_t tokens, bool missing) {
   const size_t n = static_cast<size_t>(tokens);
   key_mass.assign(n, 0);
   key_mass_sq.assign(n, 0);
@@ -35,7 +35,7 @@ void AttentionSums::resize(int64_t tokens, bool sink_logit) {
   row_entropy.assign(n, 0);
   row_square.assign(n, 0);
   row_self.assign(n, 0);
-  row_missing.assign(sink_logit ? n : 0, 0);
+  row_missing.assign(missing ? n : 0, 0);
 }
 
 }  // namespace sinkscope::forward

@@ -32,12 +32,13 @@ struct AttentionSums {
   std::vector<double> key_mass_sq;  ///< sum_i A_ik^2
   std::vector<int32_t> key_events;  ///< count of A_ik >= event_mass
   // by query [T]; a query without a visible key holds zeros
-  std::vector<float> row_entropy;  ///< -sum_j A_ij log A_ij, nats (the sink logit's share left out)
+  std::vector<float> row_entropy;  ///< -sum_j A_ij log A_ij, nats (the missing share left out)
   std::vector<float> row_square;   ///< sum_j A_ij^2
   std::vector<float> row_self;     ///< A_ii
-  std::vector<float> row_missing;  ///< mass taken by the learned sink logit; empty without one
+  std::vector<float> row_missing;  ///< mass on no token: the learned sink logit's or the extra
+                                   ///< key's; empty without one
 
-  void resize(int64_t tokens, bool sink_logit);  ///< zero-filled
+  void resize(int64_t tokens, bool missing);  ///< zero-filled
 };
 
 }  // namespace sinkscope::forward

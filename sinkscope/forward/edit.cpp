@@ -58,7 +58,12 @@ struct Checker {
     throw Error(ErrorKind::kUsage, kOperation, fmt::format("a window of {} keys", e.window),
                 "at least 1, in a causal model");
   }
-  void operator()(const BranchEdit& e) const { position(e.position); }
+  void operator()(const BranchEdit& e) const {
+    position(e.position);
+    if (e.branch == Branch::kAttention || spec.mlp) return;
+    throw Error(ErrorKind::kUsage, kOperation, "an edit of the MLP",
+                "blocks of this model are attention alone");
+  }
   void operator()(const ChannelEdit& e) const {
     if (e.position != -1) position(e.position);
     if (e.channels.size() != e.values.size()) {

@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include <limits>
+#include "sinkscope/model/layers/scores.h"
 
 namespace sinkscope::forward {
 namespace {
@@ -19,17 +19,24 @@ at::Tensor hidden_keys(const Visibility& visibility, int64_t tokens, int64_t fir
   return hidden;
 }
 
+/// Scaled and capped products [H, R, S] of queries [H, R, K] and keys [G, S, K].
+at::Tensor products(const at::Tensor& queries, const at::Tensor& keys, const ScoreRule& rule) {
+  const int64_t group = queries.size(0) / keys.size(0);
+  at::Tensor scores =
+      at::matmul(queries, keys.repeat_interleave(group, 0).transpose(1, 2)).mul_(rule.scale);
+  if (rule.softcap > 0) scores.div_(rule.softcap).tanh_().mul_(rule.softcap);
+  return scores;
+}
+
 }  // namespace
 
 at::Tensor pattern_rows(const at::Tensor& q, const at::Tensor& k, const ScoreRule& rule,
-                        const Visibility& visibility, int64_t first, int64_t count) {
-  const int64_t tokens = k.size(0), heads = q.size(1), group = heads / k.size(1);
+                        const Visibility& visibility, int64_t first, int64_t count,
+                        at::Tensor* missing) {
+  const int64_t tokens = k.size(0);
   const at::ScalarType type = q.scalar_type();
   const at::Tensor queries = q.narrow(0, first, count).transpose(0, 1);  // [H, R, K]
-  const at::Tensor keys =
-      k.transpose(0, 1).repeat_interleave(group, 0).transpose(1, 2);  // [H, K, T]
-  at::Tensor scores = at::matmul(queries, keys).mul_(rule.scale);
-  if (rule.softcap > 0) scores.div_(rule.softcap).tanh_().mul_(rule.softcap);
+  at::Tensor scores = products(queries, k.transpose(0, 1), rule);
   if (rule.slopes.defined()) {
     const at::Tensor distance =
         at::arange(tokens).unsqueeze(0) - at::arange(first, first + count).unsqueeze(1);
@@ -39,16 +46,13 @@ at::Tensor pattern_rows(const at::Tensor& q, const at::Tensor& k, const ScoreRul
     const at::Tensor rows = rule.bias.size(1) == 1 ? rule.bias : rule.bias.narrow(1, first, count);
     scores.add_(rows.narrow(2, 0, tokens).to(type));
   }
-  const at::Tensor hidden = hidden_keys(visibility, tokens, first, count);
-  scores.masked_fill_(hidden, -std::numeric_limits<double>::infinity());
-  if (rule.sink_logits.defined()) {
-    const at::Tensor sinks = rule.sink_logits.to(type).view({-1, 1, 1}).expand({heads, count, 1});
-    scores = at::softmax(at::cat({scores, sinks}, -1), -1).narrow(-1, 0, tokens);
-  } else {
-    scores = at::softmax(scores, -1);
+  model::ExtraLogits extra;
+  if (rule.sink_logits.defined()) extra.logits = rule.sink_logits.to(type).view({-1, 1, 1});
+  if (rule.extra_key.defined()) {
+    extra.logits = products(queries, rule.extra_key.to(type).unsqueeze(1), rule);
   }
-  // A query that sees no key gets a row of zeros, not NaN.
-  return scores.masked_fill(hidden, 0);
+  return model::attention_weights(rule.form, scores, hidden_keys(visibility, tokens, first, count),
+                                  extra, missing);
 }
 
 }  // namespace sinkscope::forward

@@ -31,7 +31,7 @@ class Reference {
 
   Taps run() {
     at::Tensor x = norm(model_.weights().load_norm("embed_norm"),
-                        spec_.is_vision() ? embed_image() : embed_text());
+                        spec_.is_vision() ? embed_image() : embed_rows());
     taps_[tap_name(Tap::kEmbed, 0)] = x;
     for (layer_ = 0; layer_ < static_cast<int>(spec_.layers); ++layer_) {
       model_.weights().load_block(layer_, at::kFloat, block_);
@@ -61,22 +61,32 @@ class Reference {
     return weights.bias.defined() ? y + cast(weights.bias) : y;
   }
 
-  at::Tensor embed_text() const {
+  at::Tensor embed_rows() const {
     const model::Weights& weights = model_.weights();
-    at::Tensor x = cast(weights.rows("embed", stream_.ids)) * spec_.embed_scale;
+    at::Tensor x =
+        (spec_.vectors ? cast(stream_.vectors) : cast(weights.rows("embed", stream_.ids))) *
+        spec_.embed_scale;
     if (weights.has("embed_project")) {
       x = linear(weights.load_matrix("embed_project", at::kFloat), x);
     }
-    if (spec_.positions == Positions::kLearned) {
-      const at::Tensor table = cast(weights.load("positions"));
-      x = x + table.index_select(0, positions() + spec_.position_offset);
-    }
+    if (spec_.positions != Positions::kFirstNorm) x = with_positions(x);
     if (spec_.token_types > 0) {
       std::vector<int32_t> types = stream_.token_types;
       types.resize(stream_.ids.size(), 0);
       x = x + cast(weights.rows("token_types", types));
     }
     return x;
+  }
+
+  /// x with its rows of the position table and, at the first token, the row that it has of its own.
+  at::Tensor with_positions(at::Tensor x) const {
+    if (spec_.positions == Positions::kLearned || spec_.positions == Positions::kFirstNorm) {
+      const at::Tensor table = cast(model_.weights().load("positions"));
+      x = x + table.index_select(0, positions() + spec_.position_offset);
+    }
+    if (!spec_.first_token) return x;
+    const at::Tensor is_first = positions().eq(0).unsqueeze(1);
+    return x + is_first * cast(model_.weights().load("first_token"));
   }
 
   at::Tensor positions() const { return at::tensor(positions_of(stream_, tokens_)).to(at::kLong); }
@@ -197,7 +207,8 @@ class Reference {
   }
 
   ScoreRule score_rule() const {
-    ScoreRule rule{spec_.score_scale, spec_.score_softcap, {}, {}, block_.sinks};
+    ScoreRule rule{spec_.score_scale, spec_.score_softcap, {}, {}, block_.sinks, spec_.scores};
+    if (block_.extra_key.defined()) rule.extra_key = block_.extra_key.view({spec_.kv_heads, -1});
     if (spec_.positions == Positions::kAlibi) {
       const at::Tensor slopes = at::tensor(model::alibi_slopes(spec_.heads));
       if (spec_.alibi_rounded) {
@@ -211,31 +222,74 @@ class Reference {
     return rule;
   }
 
+  /// x [T, heads, K] times sigmoid(W in + b), one factor per head or per channel.
+  at::Tensor gated(const model::Linear& gate, const at::Tensor& in, const at::Tensor& x) const {
+    if (!gate.weight.defined()) return x;
+    return x * linear(gate, in).sigmoid().view({tokens_, x.size(1), -1});
+  }
+
+  /// The extra key's share times its value, [T, H, K]; `share` [H, T, 1].
+  at::Tensor extra_part(const at::Tensor& share) const {
+    const at::Tensor value = cast(block_.extra_value).view({spec_.kv_heads, 1, -1});
+    return (share * value.repeat_interleave(spec_.heads / spec_.kv_heads, 0)).transpose(0, 1);
+  }
+
+  /// Row i of `shares`: the pathway's weights over the tokens of i's document.
+  at::Tensor pathway(const at::Tensor& in) const {
+    at::Tensor shares = linear(block_.path_select, in).t().exp().expand({tokens_, tokens_});
+    if (!documents_.first.empty()) {
+      const at::Tensor document = at::tensor(documents_.first);
+      shares = shares * document.unsqueeze(1).eq(document.unsqueeze(0));
+    }
+    shares = shares / shares.sum(-1, true);
+    const at::Tensor message = at::matmul(shares, linear(block_.path_value, in));
+    return linear(block_.path_gate, in).sigmoid() * linear(block_.path_out, message);
+  }
+
+  /// Force-sink: the first token keeps the first channels, the others the rest.
+  at::Tensor split(const at::Tensor& x) const {
+    if (spec_.split_channels == 0) return x;
+    const at::Tensor low = at::arange(spec_.width).lt(spec_.split_channels);
+    const at::Tensor is_first = at::arange(tokens_).eq(0).unsqueeze(1);
+    return x * is_first.eq(low.unsqueeze(0));
+  }
+
   at::Tensor attention(const at::Tensor& in) {
     const auto heads = [&](const at::Tensor& t) { return t.view({tokens_, -1, spec_.head_width}); };
     at::Tensor projected = linear(block_.qkv, in);
     if (spec_.qkv_clip > 0) projected = projected.clamp(-spec_.qkv_clip, spec_.qkv_clip);
     const int64_t queries = spec_.query_width(), keys = spec_.key_width();
     const at::Tensor q = keep(Tap::kQ, heads(projected.narrow(1, 0, queries).contiguous()));
-    const at::Tensor k = keep(Tap::kK, heads(projected.narrow(1, queries, keys).contiguous()));
+    const at::Tensor k =
+        keep(Tap::kK,
+             gated(block_.key_gate, in, heads(projected.narrow(1, queries, keys).contiguous())));
     const at::Tensor v =
-        keep(Tap::kV, heads(projected.narrow(1, queries + keys, keys).contiguous()));
+        keep(Tap::kV, gated(block_.value_gate, in,
+                            heads(projected.narrow(1, queries + keys, keys).contiguous())));
     const at::Tensor rot_q = keep(Tap::kRotQ, rotated(norm_heads(block_.q_norm, q)));
     const at::Tensor rot_k = keep(Tap::kRotK, rotated(norm_heads(block_.k_norm, k)));
+    at::Tensor extra_share;
     const at::Tensor pattern =
-        keep(Tap::kPattern, pattern_rows(rot_q, rot_k, score_rule(),
-                                         visibility_of(spec_, layer_, documents_), 0, tokens_));
+        keep(Tap::kPattern,
+             pattern_rows(rot_q, rot_k, score_rule(), visibility_of(spec_, layer_, documents_), 0,
+                          tokens_, &extra_share));
     const at::Tensor values =
         v.repeat_interleave(spec_.heads / spec_.kv_heads, 1).transpose(0, 1);  // [H, T, K]
-    at::Tensor z = keep(Tap::kZ, at::matmul(pattern, values).transpose(0, 1));
+    at::Tensor z = at::matmul(pattern, values).transpose(0, 1);
+    if (block_.extra_value.defined()) z = z + extra_part(extra_share);
+    keep(Tap::kZ, z);
     if (spec_.attention_gate) {
       const at::Tensor gate =
           heads(projected.narrow(1, queries + 2 * keys, queries).contiguous()).sigmoid();
       z = z * keep(Tap::kGate, gate);
     }
+    if (block_.output_gate.weight.defined()) {
+      z = z * keep(Tap::kGate, gated(block_.output_gate, in, at::ones_like(z)));
+    }
     at::Tensor out = norm(block_.attn_norm, linear(block_.o, z.reshape({tokens_, -1})));
     if (block_.attn_scale.defined()) out = out * cast(block_.attn_scale);
-    return keep(Tap::kAttnOut, out * spec_.residual_scale);
+    out = out * spec_.residual_scale;
+    return keep(Tap::kAttnOut, spec_.pathway > 0 ? out + pathway(in) : out);
   }
 
   at::Tensor activated(const at::Tensor& x) const {
@@ -298,13 +352,16 @@ class Reference {
           keep(Tap::kResidMid, norm(block_.norm1, x + attention(keep(Tap::kNorm1, x))));
       return norm(block_.norm2, mid + mlp_branch(mid));
     }
-    const at::Tensor z = keep(Tap::kNorm1, norm(block_.norm1, x));
+    const bool positions_here = layer_ == 0 && spec_.positions == Positions::kFirstNorm;
+    const at::Tensor z =
+        keep(Tap::kNorm1, norm(block_.norm1, split(positions_here ? with_positions(x) : x)));
     const at::Tensor attn_out = attention(z);
+    if (!spec_.mlp) return x + attn_out;
     if (spec_.form == BlockForm::kParallel) {
-      return x + attn_out + mlp_branch(block_.norm2.defined() ? norm(block_.norm2, x) : z);
+      return x + attn_out + mlp_branch(block_.norm2.defined() ? norm(block_.norm2, split(x)) : z);
     }
     const at::Tensor mid = keep(Tap::kResidMid, x + attn_out);
-    return mid + mlp_branch(norm(block_.norm2, mid));
+    return mid + mlp_branch(norm(block_.norm2, split(mid)));
   }
 
   void read_out(at::Tensor x) {

@@ -10,6 +10,7 @@
 #include "sinkscope/base/error.h"
 #include "sinkscope/forward/kernels/linear.h"
 #include "sinkscope/forward/pass/pass.h"
+#include "sinkscope/model/weight_shapes.h"
 
 namespace sinkscope::forward {
 
@@ -39,12 +40,18 @@ int64_t Runner::planned_bytes(std::span<const int64_t> lengths) const {
   const int64_t chunk = std::min(rows, options_.chunk_rows);
   const int64_t inner = std::max(spec.mlp_width, spec.experts.width);
   const int64_t up = inner * (spec.gated_mlp ? 2 : 1);
-  const int64_t per_row = spec.width * (spec.experts.count > 0 ? 3 : 1) + spec.qkv_width() +
-                          spec.query_width();  // resid and the experts' inputs and sums, qkv, z
-  const int64_t sums = spec.heads * 40;        // AttentionSums, bytes per row
+  int64_t per_row = spec.width * (spec.experts.count > 0 ? 3 : 1) + spec.qkv_width() +
+                    spec.query_width();  // resid and the experts' inputs and sums, qkv, z
+  if (spec.positions == model::Positions::kFirstNorm) per_row += spec.width;
+  if (spec.output_gate != model::Gate::kNone) {
+    per_row += model::length(spec, model::Dim::kOutputGate);
+  }
+  if (spec.pathway > 0) per_row += 2 * spec.width + spec.pathway;
+  const int64_t sums = spec.heads * 40;  // AttentionSums, bytes per row
   const int64_t work = chunk * (2 * up + inner + 4 * spec.width) * 4;
-  const int64_t head =
-      spec.is_vision() ? 0 : (spec.vocabulary * spec.width + 3 * chunk * spec.vocabulary) * 4;
+  const int64_t head = spec.is_vision() || spec.vectors
+                           ? 0
+                           : (spec.vocabulary * spec.width + 3 * chunk * spec.vocabulary) * 4;
   const int64_t block = model_.weights().largest_block_bytes() / (options_.bfloat16 ? 2 : 1);
   return rows * (per_row * 4 + sums) + std::max(block + work, head);
 }

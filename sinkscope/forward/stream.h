@@ -11,9 +11,8 @@
 namespace sinkscope::forward {
 
 /// One sequence that runs through the model: token ids, the pixels of an image, or rows of numbers.
-/// Padding is cut
-/// away before a stream is made: what a mask hides is not in it. Streams of a pass need not be
-/// equally long.
+/// Padding is cut away before a stream is made: what a mask hides is not in it. Streams of a pass
+/// need not be equally long.
 struct Stream {
   std::vector<int32_t> ids = {};
   std::vector<int32_t> token_types = {};  ///< [T] for encoders that have types; empty: all 0
@@ -30,7 +29,7 @@ struct PatchGrid {
 };
 PatchGrid grid_of(const model::ModelSpec& spec, const Stream& stream);
 
-/// Tokens of the stream in the model: ids, or prefix tokens and patches.
+/// Tokens of the stream in the model: ids, rows of numbers, or prefix tokens and patches.
 int64_t tokens_of(const model::ModelSpec& spec, const Stream& stream);
 
 /// Bounds of the document of every position, for Visibility; empty for one document.
@@ -45,8 +44,9 @@ Visibility visibility_of(const model::ModelSpec& spec, int64_t layer, const Docu
 /// Position of every token, counted from its document's start.
 std::vector<int32_t> positions_of(const Stream& stream, int64_t tokens);
 
-/// Throws kUsage naming the stream: empty, ids or types outside the model's tables, longer than the
-/// position table, pixels of another form, an image smaller than a patch.
+/// Throws kUsage naming the stream: of another kind than the model reads, empty, ids or types
+/// outside the model's tables, rows of another width or not finite, longer than the position table,
+/// pixels of another form, an image smaller than a patch.
 void check_stream(const model::ModelSpec& spec, const Stream& stream, size_t index);
 
 }  // namespace sinkscope::forward

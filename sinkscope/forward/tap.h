@@ -15,18 +15,18 @@ enum class Tap : uint8_t {
   kResidPre,   ///< [T, D]
   kNorm1,      ///< [T, D] z: the first norm's output, gain included; what q, k, v read
   kQ,          ///< [T, H, K] before rotary
-  kK,          ///< [T, G, K] before rotary
-  kV,          ///< [T, G, K]
+  kK,          ///< [T, G, K] before rotary, after a gate on keys
+  kV,          ///< [T, G, K] after a gate on values
   kRotQ,       ///< [T, H, K] after rotary
   kRotK,       ///< [T, G, K]
-  kPattern,    ///< [H, T, T] after softmax, delivered as row blocks or row summaries, never whole
+  kPattern,    ///< [H, T, T] final weights, delivered as row blocks or row summaries, never whole
   kZ,          ///< [T, H, K] pattern times values, before a gate
   kGate,       ///< [T, H, K] the factor on z, only where the family has one
-  kAttnOut,    ///< [T, D] what attention adds to the residual
-  kResidMid,   ///< [T, D] only where the branches follow each other
-  kMlpOut,     ///< [T, D] what the MLP adds to the residual
+  kAttnOut,    ///< [T, D] what attention and the global pathway add to the residual
+  kResidMid,   ///< [T, D] only where two branches follow each other
+  kMlpOut,     ///< [T, D] what the MLP adds to the residual, where blocks have one
   kResidPost,  ///< [T, D]
-  kFinalNorm,  ///< [T, D] of encoders without a final norm the last residual
+  kFinalNorm,  ///< [T, D] of models without a final norm the last residual
   kPooled,     ///< [1, D] of encoders that have one
   kLogits,     ///< [T, V], or [1, classes] of a classifier
 };

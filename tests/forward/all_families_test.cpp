@@ -11,7 +11,7 @@
 #include "sinkscope/forward/recorder.h"
 #include "sinkscope/forward/runner.h"
 #include "sinkscope/io/safetensors.h"
-#include "sinkscope/model/weight_shapes.h"
+#include "tests/forward/lab_model.h"
 #include "tests/support/paths.h"
 
 namespace sinkscope::forward {
@@ -40,28 +40,12 @@ class RandomModel {
       : folder_(sinkscope::test::scratch_directory("family-" + name)) {
     fs::copy_file(config_file, folder_ / "config.json");
     spec_ = family.read_config(io::Config::load(config_file));
-    expected_ = model::expected_tensors(family, spec_);
-    std::mt19937 random(7);
-    for (const ExpectedTensor& tensor : expected_) {
-      int64_t elements = 1;
-      for (const int64_t length : tensor.shape) elements *= length;
-      std::normal_distribution<float> normal(
-          0, tensor.row->columns == model::Dim::kNone ? 0.1f : 0.3f);
-      const bool gain = tensor.row->ours.ends_with("norm") || tensor.row->ours.ends_with("norm1") ||
-                        tensor.row->ours.ends_with("norm2") || tensor.row->ours.ends_with("_scale");
-      std::vector<float>& values = values_.emplace_back(static_cast<size_t>(elements));
-      for (float& value : values) value = normal(random) + (gain ? 1.0f : 0.0f);
-    }
+    weights_ = std::make_unique<test::RandomWeights>(family, spec_);
   }
 
   /// Returns the model's directory.
   std::string write() const {
-    std::vector<io::TensorToWrite> tensors;
-    for (size_t i = 0; i < expected_.size(); ++i) {
-      tensors.push_back({expected_[i].name, io::DType::kF32, expected_[i].shape,
-                         std::as_bytes(std::span(values_[i]))});
-    }
-    io::write_safetensors(folder_ / "model.safetensors", tensors);
+    weights_->write(folder_);
     return folder_.string();
   }
 
@@ -76,21 +60,17 @@ class RandomModel {
         stream.pixels.data_ptr<float>()[i] = normal(random);
       return stream;
     }
-    for (int i = 0; i < 8; ++i)
-      stream.ids.push_back(
-          static_cast<int32_t>(random() % static_cast<uint64_t>(spec_.vocabulary)));
-    return stream;
+    return test::row_stream(spec_, 8);
   }
 
   const ModelSpec& spec() const { return spec_; }
-  const std::vector<ExpectedTensor>& expected() const { return expected_; }
-  const std::vector<float>& values(size_t i) const { return values_[i]; }
+  const std::vector<ExpectedTensor>& expected() const { return weights_->expected(); }
+  const std::vector<float>& values(size_t i) const { return std::as_const(*weights_).values(i); }
 
  private:
   fs::path folder_;
   ModelSpec spec_;
-  std::vector<ExpectedTensor> expected_;
-  std::vector<std::vector<float>> values_;
+  std::unique_ptr<test::RandomWeights> weights_;
 };
 
 class AllFamilies : public testing::TestWithParam<const Family*> {

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "sinkscope/forward/attention_sums.h"
+#include "sinkscope/model/model_spec.h"
 
 namespace sinkscope::forward::kernels {
 
@@ -11,7 +12,9 @@ constexpr int64_t kBiasAlign = 64;  ///< the widest panel of keys of any kernel
 /// Attention of one stream (sequence) in one layer. Query head h reads key/value head h / (H/G).
 /// Logit l_ij = softcap(scale * q_i.k_j) + alibi_slope_h * (j - i) + bias_hij,
 /// softcap(s) = c tanh(s / c),
-/// then softmax over the visible keys (and the head's sink logit, whose share is dropped).
+/// then what `scores` makes of the visible keys. A softmax has the head's sink logit beside them,
+/// whose share is dropped, or an extra key without position, l_i = softcap(scale * q_i.k'), whose
+/// share goes to v'; a query that sees no other key gets nothing of it.
 /// Not finite logits of visible keys are an error of the caller's (checked before).
 struct AttentionProblem {
   int64_t tokens = 0;    ///< T
@@ -27,7 +30,10 @@ struct AttentionProblem {
   float scale = 1;
   float softcap = 0;                    ///< 0: none
   const float* alibi_slopes = nullptr;  ///< [H] or null
-  const float* sink_logits = nullptr;   ///< [H] or null
+  model::ScoreForm scores;
+  const float* sink_logits = nullptr;  ///< [H] or null
+  const float* extra_key = nullptr;    ///< [G, K] or null; not both
+  const float* extra_value = nullptr;  ///< [G, K] or null: 0
   /// Element (h, i, j) is bias[h * bias_head_stride + i * bias_row_stride + j], readable for j up
   /// to T rounded up to kBiasAlign; null: none. Row stride 0 where the bias is one of the key; a
   /// whole map is only for models whose T is bounded by their image size (beit).
@@ -36,6 +42,9 @@ struct AttentionProblem {
   Visibility visibility;
   float event_mass = 0.5f;
   AttentionSums* sums = nullptr;  ///< [H], already resized; null: no statistics, no cost
+
+  /// Whether rows have a part on no token (AttentionSums::row_missing).
+  bool has_missing() const { return sink_logits != nullptr || extra_key != nullptr; }
 };
 
 /// Runs every problem (the streams of a layer). The numbers do not depend on the thread count.
@@ -45,7 +54,8 @@ using AttentionKernel = void (*)(const AttentionProblem* problems, int64_t count
 void attention_reference(const AttentionProblem* problems, int64_t count, int threads);
 /// Blocks of query rows with ATen matrix products; also what a CUDA device runs.
 void attention_aten(const AttentionProblem* problems, int64_t count, int threads);
-/// Highway, the best instruction set of this CPU chosen at run time.
+/// Highway, the best instruction set of this CPU chosen at run time. Softmax only: problems of
+/// another form go to attention_aten.
 void attention_cpu(const AttentionProblem* problems, int64_t count, int threads);
 
 }  // namespace sinkscope::forward::kernels

@@ -70,17 +70,24 @@ at::Tensor block_keys(const at::Tensor& tensor, const TensorBlock& block) {
   return tensor.slice(0, block.key_first, block.key_last).transpose(0, 1);
 }
 
-/// Logits [H, R, S], minus infinity at hidden keys.
-at::Tensor block_logits(const TensorAttention& attention, const TensorBlock& block) {
+/// Scaled and capped products of the block's queries with keys [G, S, K]: [H, R, S].
+at::Tensor block_products(const TensorAttention& attention, const TensorBlock& block,
+                          const at::Tensor& keys) {
   const int64_t heads = attention.q.size(1), width = attention.q.size(2);
   const int64_t kv_heads = attention.k.size(1);
   const at::Tensor q = attention.q.slice(0, block.first, block.first + block.rows)
                            .transpose(0, 1)
                            .reshape({kv_heads, heads / kv_heads * block.rows, width});
-  at::Tensor logits = at::matmul(q, block_keys(attention.k, block).transpose(1, 2))
-                          .reshape({heads, block.rows, block.key_last - block.key_first})
-                          .mul_(attention.scale);
-  if (attention.softcap > 0) logits.div_(attention.softcap).tanh_().mul_(attention.softcap);
+  at::Tensor products = at::matmul(q, keys.transpose(1, 2))
+                            .reshape({heads, block.rows, keys.size(1)})
+                            .mul_(attention.scale);
+  if (attention.softcap > 0) products.div_(attention.softcap).tanh_().mul_(attention.softcap);
+  return products;
+}
+
+/// Logits [H, R, S], minus infinity at hidden keys.
+at::Tensor block_logits(const TensorAttention& attention, const TensorBlock& block) {
+  at::Tensor logits = block_products(attention, block, block_keys(attention.k, block));
   if (attention.alibi_slopes.defined()) {
     logits.add_(attention.alibi_slopes.view({-1, 1, 1}) * block.distance);
   }
@@ -91,23 +98,27 @@ at::Tensor block_logits(const TensorAttention& attention, const TensorBlock& blo
   return logits.masked_fill_(block.visible.logical_not(), -kInfinity);
 }
 
-struct Softmax {
+struct Rows {
   at::Tensor weights;  ///< [H, R, S]
-  at::Tensor missing;  ///< [H, R]; undefined without a sink logit
+  at::Tensor missing;  ///< [H, R]; undefined without a sink logit or extra key
 };
 
-Softmax block_softmax(const TensorAttention& attention, const TensorBlock& block) {
+/// What joins the softmax beside the visible keys, broadcast with [H, R, 1]; undefined: nothing.
+at::Tensor missing_logits(const TensorAttention& attention, const TensorBlock& block) {
+  if (attention.sink_logits.defined()) return attention.sink_logits.view({-1, 1, 1});
+  if (!attention.extra_key.defined()) return {};
+  return block_products(attention, block, attention.extra_key.unsqueeze(1));
+}
+
+Rows block_softmax(const TensorAttention& attention, const TensorBlock& block) {
   at::Tensor weights = block_logits(attention, block);
   at::Tensor max = weights.amax(-1, /*keepdim=*/true);
-  at::Tensor sink;
-  if (attention.sink_logits.defined()) {
-    sink = attention.sink_logits.view({-1, 1, 1});
-    max = at::maximum(max, sink);
-  }
+  at::Tensor sink = missing_logits(attention, block);
+  if (sink.defined()) max = at::maximum(max, sink);
   max.masked_fill_(max.eq(-kInfinity), 0);  // a row without keys: exponentials of exactly 0
   weights.sub_(max).exp_();
   at::Tensor total = weights.sum(-1, /*keepdim=*/true);
-  Softmax result;
+  Rows result;
   if (sink.defined()) {
     sink = sink.sub(max).exp_();
     total.add_(sink);
@@ -118,9 +129,34 @@ Softmax block_softmax(const TensorAttention& attention, const TensorBlock& block
   return result;
 }
 
-void add_sums(const TensorAttention& attention, const TensorBlock& block, const Softmax& softmax,
+Rows block_weights(const TensorAttention& attention, const TensorBlock& block) {
+  const model::ScoreForm& form = attention.scores;
+  const auto clip = [&form](at::Tensor& share) {
+    share.mul_(form.stretch_high - form.stretch_low).add_(form.stretch_low).clamp_(0, 1);
+  };
+  Rows rows;
+  switch (form.kind) {  // a hidden key's logit is minus infinity: it gets 0 by every form
+    case model::ScoreKind::kSoftmax: return block_softmax(attention, block);
+    case model::ScoreKind::kClipped:
+      rows = block_softmax(attention, block);
+      clip(rows.weights);
+      if (rows.missing.defined()) clip(rows.missing);
+      break;
+    case model::ScoreKind::kSigmoid:
+      rows.weights = block_logits(attention, block).add_(form.bias).sigmoid_();
+      break;
+    case model::ScoreKind::kRelu:
+      rows.weights = block_logits(attention, block)
+                         .relu_()
+                         .div_(block.visible.sum(-1, /*keepdim=*/true).clamp_min(1));
+      break;
+  }
+  return rows;
+}
+
+void add_sums(const TensorAttention& attention, const TensorBlock& block, const Rows& found,
               TensorAttentionResult& result) {
-  const at::Tensor& p = softmax.weights;
+  const at::Tensor& p = found.weights;
   const auto columns = [&block](const at::Tensor& sums) {
     return sums.slice(1, block.key_first, block.key_last);
   };
@@ -134,7 +170,7 @@ void add_sums(const TensorAttention& attention, const TensorBlock& block, const 
   rows(result.row_square).copy_(square.sum(-1, false, at::kDouble));
   rows(result.row_entropy).copy_(at::xlogy(p, p).sum(-1, false, at::kDouble).neg_());
   rows(result.row_self).copy_(p.masked_fill(block.distance.ne(0), 0).sum(-1));
-  if (softmax.missing.defined()) rows(result.row_missing).copy_(softmax.missing);
+  if (found.missing.defined()) rows(result.row_missing).copy_(found.missing);
 }
 
 TensorAttentionResult empty_result(const TensorAttention& attention) {
@@ -150,7 +186,8 @@ TensorAttentionResult empty_result(const TensorAttention& attention) {
   result.row_entropy = zeros(at::kDouble);
   result.row_square = zeros(at::kDouble);
   result.row_self = zeros(at::kDouble);
-  if (attention.sink_logits.defined()) result.row_missing = zeros(at::kDouble);
+  if (attention.sink_logits.defined() || attention.extra_key.defined())
+    result.row_missing = zeros(at::kDouble);
   return result;
 }
 
@@ -160,8 +197,8 @@ at::Tensor view(const float* data, int64_t tokens, int64_t heads, int64_t width,
                        at::kFloat);
 }
 
-at::Tensor per_head(const float* data, int64_t heads) {
-  return data ? at::from_blob(const_cast<float*>(data), {heads}, at::kFloat) : at::Tensor();
+at::Tensor view(const float* data, at::IntArrayRef shape) {
+  return data ? at::from_blob(const_cast<float*>(data), shape, at::kFloat) : at::Tensor();
 }
 
 template <typename T>
@@ -202,8 +239,11 @@ void run_problem(const AttentionProblem& p) {
   attention.v = view(p.v, p.tokens, p.kv_heads, p.width, p.v_stride);
   attention.scale = p.scale;
   attention.softcap = p.softcap;
-  attention.alibi_slopes = per_head(p.alibi_slopes, p.heads);
-  attention.sink_logits = per_head(p.sink_logits, p.heads);
+  attention.scores = p.scores;
+  attention.alibi_slopes = view(p.alibi_slopes, {p.heads});
+  attention.sink_logits = view(p.sink_logits, {p.heads});
+  attention.extra_key = view(p.extra_key, {p.kv_heads, p.width});
+  attention.extra_value = view(p.extra_value, {p.kv_heads, p.width});
   if (p.bias) {
     attention.bias = at::from_blob(const_cast<float*>(p.bias), {p.heads, p.tokens, p.tokens},
                                    {p.bias_head_stride, p.bias_row_stride, 1}, at::kFloat);
@@ -226,14 +266,17 @@ TensorAttentionResult attention_tensors(const TensorAttention& attention) {
   for (int64_t first = 0; first < tokens; first += attention.block_rows) {
     const TensorBlock block = make_block(attention, first);
     if (block.key_first >= block.key_last) continue;
-    const Softmax softmax = block_softmax(attention, block);
-    const int64_t keys = block.key_last - block.key_first;
+    const Rows rows = block_weights(attention, block);
+    const int64_t keys = block.key_last - block.key_first,
+                  group_rows = heads / kv_heads * block.rows;
     const at::Tensor z =
-        at::matmul(softmax.weights.view({kv_heads, heads / kv_heads * block.rows, keys}),
-                   block_keys(attention.v, block));
+        at::matmul(rows.weights.view({kv_heads, group_rows, keys}), block_keys(attention.v, block));
+    if (attention.extra_value.defined()) {
+      z.add_(rows.missing.view({kv_heads, group_rows, 1}) * attention.extra_value.unsqueeze(1));
+    }
     result.out.slice(0, block.first, block.first + block.rows)
         .copy_(z.view({heads, block.rows, width}).transpose(0, 1));
-    if (attention.with_sums) add_sums(attention, block, softmax, result);
+    if (attention.with_sums) add_sums(attention, block, rows, result);
   }
   return result;
 }

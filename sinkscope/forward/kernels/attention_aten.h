@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "sinkscope/forward/attention_sums.h"
+#include "sinkscope/model/model_spec.h"
 
 namespace sinkscope::forward::kernels {
 
@@ -18,7 +19,10 @@ struct TensorAttention {
   double softcap = 0;
   at::Tensor alibi_slopes;  ///< [H], undefined: none
   at::Tensor bias;          ///< [H, T, T], undefined: none
-  at::Tensor sink_logits;   ///< [H], undefined: none
+  model::ScoreForm scores;
+  at::Tensor sink_logits;  ///< [H], undefined: none
+  at::Tensor extra_key;    ///< [G, K], undefined: none
+  at::Tensor extra_value;  ///< [G, K], undefined: 0
   Visibility visibility;
   double event_mass = 0.5;
   bool with_sums = false;
@@ -31,7 +35,7 @@ struct TensorAttentionResult {
   at::Tensor key_mass, key_mass_sq;              ///< [H, T] float64
   at::Tensor key_events;                         ///< [H, T] int64
   at::Tensor row_entropy, row_square, row_self;  ///< [H, T] float64
-  at::Tensor row_missing;                        ///< [H, T] float64; undefined: no sink logit
+  at::Tensor row_missing;  ///< [H, T] float64; undefined: no sink logit or extra key
 };
 
 /// Blocks of query rows, a matrix product each; no T x T tensor exists.

@@ -203,12 +203,12 @@ HWY_INLINE void exponentials(float* HWY_RESTRICT scores, int64_t panels, float m
 template <bool kStats>
 void softmax_pass(const RowChunk& chunk, Block& block, const Scratch& scratch) {
   const Tag d;
-  const double sink = sink_in_base_2(chunk);
   for (int64_t t = 0; t < block.tiles; ++t) {
     RowTile& tile = block.tile[t];
     for (int64_t r = 0; r < kTileRows; ++r) {
       const Vec lanes = hn::Load(d, scratch.max(t) + r * kLanes);
-      tile.start_row(r, hn::GetLane(hn::MaxOfLanes(d, lanes)), sink);
+      const int64_t row = block.first_row + t * kTileRows + std::min(r, tile.rows - 1);
+      tile.start_row(r, hn::GetLane(hn::MaxOfLanes(d, lanes)), sink_in_base_2(chunk, row));
     }
     for (int64_t panel = tile.first_panel; panel < tile.last_panel; panel += kSumPanels) {
       const int64_t panels = std::min(kSumPanels, tile.last_panel - panel);

@@ -27,6 +27,11 @@ void check_problem(const AttentionProblem& p) {
   require(p.q_stride >= row && p.out_stride >= row && p.k_stride >= kv_row && p.v_stride >= kv_row,
           fmt::format("strides {}, {}, {}, {} for rows of {} and {}", p.q_stride, p.k_stride,
                       p.v_stride, p.out_stride, row, kv_row));
+  require(!p.sink_logits || !p.extra_key, "both sink logits and an extra key");
+  require(!p.extra_value || p.extra_key, "the value of an extra key that is missing");
+  const bool softmax =
+      p.scores.kind == model::ScoreKind::kSoftmax || p.scores.kind == model::ScoreKind::kClipped;
+  require(softmax || !p.has_missing(), "a sink logit or extra key beside scores of no softmax");
   require(p.softcap >= 0, fmt::format("soft cap {}", p.softcap));
   require(p.visibility.window >= 0, fmt::format("window of {} keys", p.visibility.window));
   const int64_t bias_row = (p.tokens + kBiasAlign - 1) / kBiasAlign * kBiasAlign;
@@ -42,7 +47,7 @@ void check_problem(const AttentionProblem& p) {
     const bool sized = sums.key_mass.size() == tokens && sums.key_mass_sq.size() == tokens &&
                        sums.key_events.size() == tokens && sums.row_entropy.size() == tokens &&
                        sums.row_square.size() == tokens && sums.row_self.size() == tokens &&
-                       sums.row_missing.size() == (p.sink_logits ? tokens : 0);
+                       sums.row_missing.size() == (p.has_missing() ? tokens : 0);
     require(sized, fmt::format("sums of head {} are not resized to {} tokens", h, tokens));
   }
 }

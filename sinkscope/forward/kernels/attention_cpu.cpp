@@ -272,6 +272,12 @@ class Wave {
 }  // namespace
 
 void attention_cpu(const AttentionProblem* problems, int64_t count, int threads) {
+  const auto is_softmax = [](const AttentionProblem& p) {
+    return p.scores.kind == model::ScoreKind::kSoftmax;
+  };
+  if (!std::all_of(problems, problems + count, is_softmax)) {
+    return attention_aten(problems, count, threads);  // they are of one layer, hence of one form
+  }
   threads = std::max(threads, 1);
   const PanelShape shape = panel_shape();
   std::vector<StreamPlan> plans(static_cast<size_t>(count));

@@ -104,9 +104,33 @@ void Scratch::start_block(const RowChunk& chunk, const Block& block, float facto
   }
 }
 
-double sink_in_base_2(const RowChunk& chunk) {
-  const float* sinks = chunk.problem->sink_logits;
-  return sinks ? sinks[chunk.head] * kLog2E : -std::numeric_limits<double>::infinity();
+namespace {
+
+/// Row of the chunk's head in [G, K].
+const float* of_group(const RowChunk& chunk, const float* data) {
+  const AttentionProblem& p = *chunk.problem;
+  return data + chunk.head / (p.heads / p.kv_heads) * p.width;
+}
+
+/// The share of the extra key goes to its value.
+void add_extra_value(const RowChunk& chunk, double share, float* out) {
+  const float* value = of_group(chunk, chunk.problem->extra_value);
+  for (int64_t c = 0; c < chunk.problem->width; ++c) {
+    out[c] += static_cast<float>(share * value[c]);
+  }
+}
+
+}  // namespace
+
+double sink_in_base_2(const RowChunk& chunk, int64_t row) {
+  const AttentionProblem& p = *chunk.problem;
+  if (p.sink_logits) return p.sink_logits[chunk.head] * kLog2E;
+  if (!p.extra_key) return -std::numeric_limits<double>::infinity();
+  const float *q = p.q + row * p.q_stride + chunk.head * p.width, *k = of_group(chunk, p.extra_key);
+  double logit = 0;
+  for (int64_t c = 0; c < p.width; ++c) logit += static_cast<double>(q[c]) * k[c];
+  logit *= p.scale;
+  return kLog2E * (p.softcap > 0 ? p.softcap * std::tanh(logit / p.softcap) : logit);
 }
 
 void write_out(const RowChunk& chunk, const Block& block, const Scratch& scratch) {
@@ -121,6 +145,9 @@ void write_out(const RowChunk& chunk, const Block& block, const Scratch& scratch
       const float* sums = scratch.out(i / kTileRows) + c * kTileRows + r * channels;
       const int64_t count = std::min(channels, problem.width - c);
       for (int64_t k = 0; k < count; ++k) out[c + k] = sums[k] * tile.inverse[r];
+    }
+    if (problem.extra_value && tile.first[r] < tile.last[r]) {
+      add_extra_value(chunk, tile.sink[r] * tile.inverse[r], out);
     }
   }
 }

@@ -23,7 +23,7 @@ struct RowTile {
   int64_t first[kTileRows], last[kTileRows];
   float max[kTileRows];      ///< of the visible scores and the sink logit, base 2
   float inverse[kTileRows];  ///< 1 / denominator; 0 for a row without keys
-  double sink[kTileRows];    ///< the sink logit's exponential
+  double sink[kTileRows];    ///< exponential of the sink logit or of the extra key's
   RowSums sums[kTileRows];
 
   bool sees_all(int64_t first_key, int64_t last_key) const {
@@ -61,8 +61,9 @@ struct Scratch {
   float *queries, *maxima, *outputs, *mass, *mass_sq, *tiles;
 };
 
-/// The head's sink logit in base 2, minus infinity where there is none.
-double sink_in_base_2(const RowChunk& chunk);
+/// The logit beside the visible keys of a row, in base 2: the head's sink logit or the row's with
+/// the extra key; minus infinity where there is neither.
+double sink_in_base_2(const RowChunk& chunk, int64_t row);
 
 void write_out(const RowChunk& chunk, const Block& block, const Scratch& scratch);
 void write_row_sums(const RowChunk& chunk, const Block& block, const Scratch& scratch);

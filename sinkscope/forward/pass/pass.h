@@ -69,7 +69,8 @@ class Pass {
   // pass_input.cpp
   void lay_out();
   void embed();
-  at::Tensor embed_text() const;
+  at::Tensor embed_rows() const;     ///< of ids or of the rows that are given
+  at::Tensor position_rows() const;  ///< [N, D] what positions add to each row
   at::Tensor embed_image(const Stream& stream) const;
   at::Tensor grid_positions(PatchGrid grid) const;  ///< [prefix_positions + patches, D]
 
@@ -81,6 +82,8 @@ class Pass {
   const RotaryTable* rotary_of(int layer, int64_t stream) const;
 
   // pass_attention.cpp
+  at::Tensor attention_input(int layer, int64_t first, int64_t count) const;
+  void apply_gates(const at::Tensor& x, int64_t first, int64_t count);
   void project_qkv(int layer);
   void norm_heads(const at::Tensor& heads, const model::NormWeights& norm) const;
   void rotate_rows(int layer, int64_t first, int64_t count);
@@ -89,8 +92,10 @@ class Pass {
   kernels::AttentionProblem problem_of(const Segment& rows) const;
   void offer_pattern(int layer) const;
   /// [H, count, T] rows of the pattern of a whole stream.
-  at::Tensor pattern_of(const Segment& stream, int64_t first, int64_t count) const;
+  at::Tensor pattern_of(const Segment& stream, int64_t first, int64_t count,
+                        at::Tensor* missing = nullptr) const;
   ScoreRule score_rule(int64_t stream) const;
+  void gather_pathway();
   at::Tensor relative_bias(int layer, PatchGrid grid) const;
   at::Tensor rounded_alibi(const Stream& stream) const;
 
@@ -118,8 +123,11 @@ class Pass {
   at::Tensor v_view() const {
     return heads_view(qkv_, spec_.query_width() + spec_.key_width(), spec_.kv_heads);
   }
-  at::Tensor gate_view() const {
-    return heads_view(qkv_, spec_.query_width() + 2 * spec_.key_width(), spec_.heads);
+  /// Factor on z, [count, H, K]; undefined where the model has none.
+  at::Tensor gate_rows(int64_t first, int64_t count) const;
+  /// [G, K] of a vector [G K]; undefined stays undefined.
+  at::Tensor by_group(const at::Tensor& vector) const {
+    return vector.defined() ? vector.view({spec_.kv_heads, spec_.head_width}) : vector;
   }
 
   const model::Model& model_;
@@ -133,8 +141,11 @@ class Pass {
   std::vector<Documents> documents_;  // by stream
   int64_t rows_ = 0;                  // N
   at::Tensor resid_;                  // [N, D]
+  at::Tensor first_norm_positions_;   // [N of the streams, D]; of Positions::kFirstNorm
   at::Tensor qkv_;                    // [N, qkv_width]
   at::Tensor z_;                      // [N, H K]
+  at::Tensor gate_;                   // [N, H or H K]; of models with an output gate
+  at::Tensor pathway_;  // [N, D]; of models with a pathway: what it reads, then what it adds
   model::BlockWeights weights_;
   std::vector<Visibility> visibility_;            // by stream and fork, of the layer in progress
   std::vector<std::vector<AttentionSums>> sums_;  // [stream or fork][head]

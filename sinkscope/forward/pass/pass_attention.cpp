@@ -9,6 +9,7 @@
 #include "sinkscope/forward/kernels/linear.h"
 #include "sinkscope/forward/pass/grain.h"
 #include "sinkscope/forward/pass/pass.h"
+#include "sinkscope/model/layers/pathway.h"
 
 namespace sinkscope::forward {
 
@@ -62,15 +63,77 @@ void Pass::rotate_rows(int layer, int64_t first, int64_t count) {
   }
 }
 
+/// The residual and, in block 0 of models that do so, the positions that it does not hold.
+at::Tensor Pass::attention_input(int layer, int64_t first, int64_t count) const {
+  const at::Tensor resid = resid_.narrow(0, first, count);
+  if (layer > 0 || !first_norm_positions_.defined()) return resid;
+  const at::Tensor x = resid.clone();
+  for (const Segment& s : segments_of(first, count)) {
+    const int64_t row = segment_of(base_of(s.stream)).first_row + s.first_position;
+    x.narrow(0, s.first_row, s.rows).add_(first_norm_positions_.narrow(0, row, s.rows));
+  }
+  return x;
+}
+
+namespace {
+
+/// sigmoid(W x + b) [n, heads, 1 or K].
+at::Tensor factors(const model::Linear& gate, const at::Tensor& x, int64_t heads) {
+  return kernels::linear(x, gate.weight, gate.bias).sigmoid_().view({x.size(0), heads, -1});
+}
+
+}  // namespace
+
+/// The gates of keys and values at once, that of z when it is there; x: the block's normed input.
+void Pass::apply_gates(const at::Tensor& x, int64_t first, int64_t count) {
+  const auto apply = [&](const model::Linear& gate, const at::Tensor& rows) {
+    if (gate.weight.defined()) rows.narrow(0, first, count).mul_(factors(gate, x, spec_.kv_heads));
+  };
+  apply(weights_.key_gate, k_view());
+  apply(weights_.value_gate, v_view());
+  if (gate_.defined()) {
+    gate_.narrow(0, first, count).copy_(factors(weights_.output_gate, x, spec_.heads).flatten(1));
+  }
+}
+
+at::Tensor Pass::gate_rows(int64_t first, int64_t count) const {
+  if (spec_.attention_gate) {
+    return heads_view(qkv_, spec_.query_width() + 2 * spec_.key_width(), spec_.heads)
+        .narrow(0, first, count)
+        .sigmoid();
+  }
+  if (!gate_.defined()) return {};
+  return gate_.narrow(0, first, count)
+      .view({count, spec_.heads, -1})
+      .expand({count, spec_.heads, spec_.head_width})
+      .contiguous();
+}
+
+/// One message for each document of each stream, which every token of it gets.
+void Pass::gather_pathway() {
+  if (!pathway_.defined()) return;
+  for (const Segment& s : whole_) {
+    const Documents& documents = documents_[static_cast<size_t>(base_of(s.stream))];
+    for (int64_t first = 0, end = 0; first < s.rows; first = end) {
+      end = documents.end.empty() ? s.rows : documents.end[static_cast<size_t>(first)];
+      const at::Tensor rows = pathway_.narrow(0, s.first_row + first, end - first);
+      rows.copy_(model::pathway_update(rows, weights_.path_select, weights_.path_value,
+                                       weights_.path_gate, weights_.path_out));
+    }
+  }
+}
+
 void Pass::project_qkv(int layer) {
   for_chunks([&](int64_t first, int64_t count) {
-    const at::Tensor part = resid_.narrow(0, first, count);
+    const at::Tensor part = attention_input(layer, first, count);
     const bool before = spec_.form != model::BlockForm::kPostNorm;
     const at::Tensor x = before ? normed(before_norm(layer, part, first), weights_.norm1) : part;
     offer(Tap::kNorm1, layer, x, first);
     at::Tensor qkv = qkv_.narrow(0, first, count);
     qkv.copy_(kernels::linear(x, weights_.qkv.weight, weights_.qkv.bias));
     if (spec_.qkv_clip > 0) qkv.clamp_(-spec_.qkv_clip, spec_.qkv_clip);
+    apply_gates(x, first, count);
+    if (pathway_.defined()) pathway_.narrow(0, first, count).copy_(x);
     offer(Tap::kQ, layer, q_view().narrow(0, first, count), first);
     offer(Tap::kK, layer, k_view().narrow(0, first, count), first);
     offer(Tap::kV, layer, v_view().narrow(0, first, count), first);
@@ -141,7 +204,7 @@ at::Tensor Pass::relative_bias(int layer, PatchGrid grid) const {
 /// falcon: the bias of the key alone, rounded to bfloat16 as its models were trained: [H, 1, T
 /// rounded up].
 at::Tensor Pass::rounded_alibi(const Stream& stream) const {
-  const auto tokens = static_cast<int64_t>(stream.ids.size());
+  const int64_t tokens = tokens_of(spec_, stream);
   const at::Tensor slopes = at::tensor(model::alibi_slopes(spec_.heads)).to(at::kBFloat16),
                    positions = at::tensor(positions_of(stream, tokens)).to(at::kBFloat16);
   at::Tensor bias = at::zeros({spec_.heads, 1, padded(tokens)}, at::kFloat);
@@ -175,9 +238,13 @@ void Pass::prepare_scores(int layer) {
 }
 
 ScoreRule Pass::score_rule(int64_t stream) const {
-  return {spec_.score_scale, spec_.score_softcap, slopes_,
+  return {spec_.score_scale,
+          spec_.score_softcap,
+          slopes_,
           bias_.empty() ? at::Tensor() : bias_[static_cast<size_t>(base_of(stream))],
-          weights_.sinks};
+          weights_.sinks,
+          spec_.scores,
+          by_group(weights_.extra_key)};
 }
 
 kernels::AttentionProblem Pass::problem_of(const Segment& s) const {
@@ -195,7 +262,9 @@ kernels::AttentionProblem Pass::problem_of(const Segment& s) const {
   p.scale = static_cast<float>(spec_.score_scale);
   p.softcap = static_cast<float>(spec_.score_softcap);
   p.alibi_slopes = data(slopes_);
+  p.scores = spec_.scores;
   p.sink_logits = data(weights_.sinks);
+  p.extra_key = data(weights_.extra_key), p.extra_value = data(weights_.extra_value);
   if (!bias_.empty()) {
     p.bias = data(bias_[base]);
     p.bias_head_stride = bias_[base].stride(0);
@@ -217,19 +286,21 @@ void Pass::attend(int layer) {
     if (!count) continue;
     std::vector<AttentionSums>& heads = sums_[static_cast<size_t>(s.stream)];
     heads.resize(static_cast<size_t>(spec_.heads));
-    for (AttentionSums& head : heads) head.resize(s.rows, weights_.sinks.defined());
+    for (AttentionSums& head : heads) head.resize(s.rows, problems.back().has_missing());
     problems.back().sums = heads.data();
   }
   options_.attention(problems.data(), static_cast<int64_t>(problems.size()), options_.threads);
   edit_attention(layer);
+  gather_pathway();
   offer(Tap::kZ, layer, heads_view(z_, 0, spec_.heads), 0);
   offer_pattern(layer);
 }
 
-at::Tensor Pass::pattern_of(const Segment& s, int64_t first, int64_t count) const {
+at::Tensor Pass::pattern_of(const Segment& s, int64_t first, int64_t count,
+                            at::Tensor* missing) const {
   return pattern_rows(q_view().narrow(0, s.first_row, s.rows),
                       k_view().narrow(0, s.first_row, s.rows), score_rule(s.stream),
-                      visibility_[static_cast<size_t>(s.stream)], first, count);
+                      visibility_[static_cast<size_t>(s.stream)], first, count, missing);
 }
 
 void Pass::offer_pattern(int layer) const {

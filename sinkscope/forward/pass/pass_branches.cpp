@@ -50,13 +50,13 @@ at::Tensor Pass::end_of_branch(at::Tensor x, const model::NormWeights& norm,
 
 at::Tensor Pass::attention_branch(int layer, int64_t first, int64_t count) const {
   at::Tensor z = z_.narrow(0, first, count);
-  if (spec_.attention_gate) {
-    const at::Tensor gate = gate_view().narrow(0, first, count).sigmoid();
+  if (const at::Tensor gate = gate_rows(first, count); gate.defined()) {
     offer(Tap::kGate, layer, gate, first);
     z = z * gate.view({count, spec_.query_width()});
   }
   at::Tensor out = end_of_branch(kernels::linear(z, weights_.o.weight, weights_.o.bias),
                                  weights_.attn_norm, weights_.attn_scale);
+  if (pathway_.defined()) out.add_(pathway_.narrow(0, first, count));
   edit_branch(layer, Branch::kAttention, out, first);
   offer(Tap::kAttnOut, layer, out, first);
   return out;
@@ -75,7 +75,9 @@ void Pass::add_branches(int layer) {
   for_chunks([&](int64_t first, int64_t count) {
     at::Tensor x = resid_.narrow(0, first, count);
     const at::Tensor attn_out = attention_branch(layer, first, count);
-    if (spec_.form == BlockForm::kParallel) {
+    if (!spec_.mlp) {
+      x.add_(attn_out);
+    } else if (spec_.form == BlockForm::kParallel) {
       const model::NormWeights& norm = weights_.norm2.defined() ? weights_.norm2 : weights_.norm1;
       const at::Tensor mlp_out =
           mlp_branch(layer, normed(before_norm(layer, x, first), norm), first);

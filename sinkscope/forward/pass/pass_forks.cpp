@@ -6,6 +6,7 @@
 #include <set>
 
 #include "sinkscope/forward/pass/pass.h"
+#include "sinkscope/model/weight_shapes.h"
 
 namespace sinkscope::forward {
 
@@ -22,6 +23,10 @@ const Segment& Pass::segment_of(int64_t stream) const {
 void Pass::make_buffers() {
   qkv_ = at::empty({rows_, spec_.qkv_width()}, at::kFloat);
   z_ = at::empty({rows_, spec_.query_width()}, at::kFloat);
+  if (spec_.output_gate != model::Gate::kNone) {
+    gate_ = at::empty({rows_, model::length(spec_, model::Dim::kOutputGate)}, at::kFloat);
+  }
+  if (spec_.pathway > 0) pathway_ = at::empty({rows_, spec_.width}, at::kFloat);
 }
 
 void Pass::join_forks(int layer) {
@@ -130,10 +135,12 @@ void Pass::attend_edited(int layer, const Segment& s, int64_t h, std::span<const
   p.bias_row_stride = bias.size(0) == 1 ? 0 : bias.stride(0);
   if (p.alibi_slopes) p.alibi_slopes += h;
   if (p.sink_logits) p.sink_logits += h;
+  if (p.extra_key) p.extra_key += group * width;
+  if (p.extra_value) p.extra_value += group * width;
   if (!sums_.empty()) {
     AttentionSums& sums = sums_[static_cast<size_t>(s.stream)][static_cast<size_t>(h)];
     sums = {};
-    sums.resize(s.rows, weights_.sinks.defined());
+    sums.resize(s.rows, p.has_missing());
     p.sums = &sums;
   }
   options_.attention(&p, 1, options_.threads);
@@ -161,14 +168,20 @@ void Pass::edit_rows(int layer) {
     Visibility view;
     view.causal = edit.view == RowView::kSelf;
     view.window = view.causal ? 1 : 0;
-    const at::Tensor row = pattern_rows(q_view().narrow(0, s.first_row, s.rows),
-                                        k_view().narrow(0, s.first_row, s.rows),
-                                        score_rule(s.stream), view, edit.position, 1);  // [H, 1, T]
+    at::Tensor missing;
+    const at::Tensor row = pattern_rows(
+        q_view().narrow(0, s.first_row, s.rows), k_view().narrow(0, s.first_row, s.rows),
+        score_rule(s.stream), view, edit.position, 1, &missing);  // [H, 1, T]
     const at::Tensor values = v_view()
                                   .narrow(0, s.first_row, s.rows)
                                   .repeat_interleave(spec_.heads / spec_.kv_heads, 1)
                                   .transpose(0, 1);  // [H, T, K]
-    z[s.first_row + edit.position].copy_(at::bmm(row, values).squeeze(1));
+    at::Tensor edited = at::bmm(row, values).squeeze(1);
+    if (weights_.extra_value.defined()) {
+      edited += missing.squeeze(1) *
+                by_group(weights_.extra_value).repeat_interleave(spec_.heads / spec_.kv_heads, 0);
+    }
+    z[s.first_row + edit.position].copy_(edited);
   });
   for_edits<HeadEdit>(layer, [&](const HeadEdit& edit, const Segment& s) {
     const at::Tensor rows = rows_of(s, edit.head);
@@ -184,12 +197,16 @@ void Pass::edit_rows(int layer) {
     constexpr int64_t kBlock = 128;
     for (int64_t first = 0; first < s.rows; first += kBlock) {
       const int64_t count = std::min(kBlock, s.rows - first);
-      const at::Tensor rows = pattern_of(s, first, count)[edit.head];  // [count, T]
+      at::Tensor missing;
+      const at::Tensor rows = pattern_of(s, first, count, &missing)[edit.head];  // [count, T]
       const at::Tensor self = rows.diagonal(first).slice(0, 0, count).unsqueeze(1);
       at::Tensor local = self * v.narrow(0, first, count);
       at::Tensor sink = rows.select(1, edit.sink).clone();
       if (edit.sink >= first && edit.sink < first + count) sink[edit.sink - first].zero_();
       if (edit.payload.defined()) local = local + sink.unsqueeze(1) * edit.payload;
+      if (weights_.extra_value.defined()) {  // of no token, so it stays
+        local = local + missing[edit.head] * by_group(weights_.extra_value)[group];
+      }
       rows_of(s, edit.head).narrow(0, first, count).copy_(local);
     }
   });
@@ -204,19 +221,24 @@ void Pass::edit_branch(int layer, Branch branch, at::Tensor& out, int64_t first)
 
 at::Tensor Pass::before_norm(int layer, const at::Tensor& x, int64_t first) const {
   at::Tensor masked = x;
-  for_edits<SplitEdit>(layer, [&](const SplitEdit& edit, const Segment& s) {
+  const auto split = [&](int64_t channels, const Segment& s) {
     const int64_t begin = std::max(first, s.first_row),
                   end = std::min(first + x.size(0), s.first_row + s.rows);
     if (begin >= end) return;
     if (masked.is_same(x)) masked = x.clone();
-    masked.narrow(0, begin - first, end - begin).narrow(1, 0, edit.channels).zero_();
-    if (begin == s.first_row) {
-      masked[begin - first].zero_();
-      masked[begin - first]
-          .narrow(0, 0, edit.channels)
-          .copy_(x[begin - first].narrow(0, 0, edit.channels));
-    }
-  });
+    const at::Tensor rows = masked.narrow(0, begin - first, end - begin),
+                     kept = begin == s.first_row ? rows[0].slice(0, 0, channels).clone()
+                                                 : at::Tensor();
+    rows.slice(1, 0, channels).zero_();
+    if (!kept.defined()) return;
+    rows[0].zero_();
+    rows[0].slice(0, 0, channels).copy_(kept);
+  };
+  if (spec_.split_channels > 0) {
+    for (const Segment& s : whole_) split(spec_.split_channels, s);
+  }
+  for_edits<SplitEdit>(layer,
+                       [&](const SplitEdit& edit, const Segment& s) { split(edit.channels, s); });
   return masked;
 }
 

@@ -30,29 +30,50 @@ void Pass::embed() {
           .copy_(embed_image(streams_[static_cast<size_t>(s.stream)]));
     }
   } else {
-    resid_ = embed_text();
+    resid_ = embed_rows();
   }
+  if (spec_.positions == Positions::kFirstNorm) first_norm_positions_ = position_rows();
   resid_ = normed(resid_, model_.weights().load_norm("embed_norm"));
   offer(Tap::kEmbed, 0, resid_, 0);
 }
 
-at::Tensor Pass::embed_text() const {
+at::Tensor Pass::position_rows() const {
   const model::Weights& weights = model_.weights();
-  std::vector<int32_t> ids, positions, types;
+  const auto offset = static_cast<int32_t>(spec_.position_offset);
+  std::vector<int32_t> positions;
+  for (const Stream& stream : streams_) {
+    for (const int32_t p : positions_of(stream, tokens_of(spec_, stream)))
+      positions.push_back(p + offset);
+  }
+  at::Tensor x = weights.has("positions") ? weights.rows("positions", positions)
+                                          : at::zeros({rows_, spec_.width}, at::kFloat);
+  if (!spec_.first_token) return x;
+  const at::Tensor first = weights.load("first_token");
+  for (int64_t row = 0; row < rows_; ++row) {
+    if (positions[static_cast<size_t>(row)] == offset) x[row].add_(first);
+  }
+  return x;
+}
+
+at::Tensor Pass::embed_rows() const {
+  const model::Weights& weights = model_.weights();
+  std::vector<int32_t> ids, types;
+  std::vector<at::Tensor> vectors;
   for (const Stream& stream : streams_) {
     ids.insert(ids.end(), stream.ids.begin(), stream.ids.end());
-    for (const int32_t p : positions_of(stream, static_cast<int64_t>(stream.ids.size())))
-      positions.push_back(p + static_cast<int32_t>(spec_.position_offset));
     types.insert(types.end(), stream.token_types.begin(), stream.token_types.end());
     types.resize(ids.size(), 0);
+    if (spec_.vectors) vectors.push_back(stream.vectors);
   }
-  at::Tensor x = weights.rows("embed", ids);
+  at::Tensor x = spec_.vectors ? at::cat(vectors) : weights.rows("embed", ids);
   if (spec_.embed_scale != 1) x.mul_(spec_.embed_scale);
   if (weights.has("embed_project")) {
     const model::Linear project = weights.load_matrix("embed_project", at::kFloat);
     x = kernels::linear(x, project.weight, project.bias);
   }
-  if (spec_.positions == Positions::kLearned) x.add_(weights.rows("positions", positions));
+  const bool before_norm = spec_.positions == Positions::kLearned ||
+                           (spec_.first_token && spec_.positions != Positions::kFirstNorm);
+  if (before_norm) x.add_(position_rows());
   if (spec_.token_types > 0) x.add_(weights.rows("token_types", types));
   return x;
 }

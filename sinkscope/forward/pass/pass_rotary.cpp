@@ -24,7 +24,7 @@ std::shared_ptr<const RotaryTable> make_table(const std::vector<double>& angles,
 
 std::shared_ptr<const RotaryTable> Pass::text_rotary(const model::Rope& rope,
                                                      const Stream& stream) const {
-  const auto tokens = static_cast<int64_t>(stream.ids.size());
+  const int64_t tokens = tokens_of(spec_, stream);
   const std::vector<double> frequencies = model::rope_frequencies(rope, tokens);
   std::vector<double> angles;
   for (const int32_t position : positions_of(stream, tokens)) {
@@ -66,7 +66,7 @@ void Pass::make_rotary() {
   rotary_.resize(spec_.ropes.size());
   for (size_t r = 0; r < spec_.ropes.size(); ++r) {
     for (const Stream& stream : streams_) {
-      Key key{r, static_cast<int64_t>(stream.ids.size()), 0};
+      Key key{r, tokens_of(spec_, stream), 0};
       if (patches) key = {r, grid_of(spec_, stream).rows, grid_of(spec_, stream).columns};
       const auto make = [&] {
         return patches ? patch_rotary(stream) : text_rotary(spec_.ropes[r], stream);
