@@ -95,6 +95,7 @@ struct ReportOptions {
   std::string report;            ///< HTML page; empty: none
   std::string format = "table";  ///< to stdout
   std::string output;            ///< file for csv, npz, json instead of stdout
+  std::string table;             ///< of a store of theory or train, as CSV; empty: the first
   bool overwrite = false;
   bool ascii = false;
 };

@@ -136,7 +136,7 @@ void render_effects(const store::EffectStore& store, const RenderOptions& option
 
 void render_sheet(const store::SheetStore& sheet, const RenderOptions& options, Console& console) {
   if (options.format == "npz") {
-    throw Error(ErrorKind::kUsage, "write results", "tables of theory as npz",
+    throw Error(ErrorKind::kUsage, "write results", "tables of theory or train as npz",
                 "table, json or csv");
   }
   if (!options.report.empty()) {

@@ -8,7 +8,7 @@ int report(const ReportOptions& options, Console& console) {
   RenderOptions render_options;
   render_options.format = options.format;
   render_options.file = options.output;
-  render_options.report = options.report;
+  render_options.report = options.report, render_options.table = options.table;
   render_options.results = options.store;
   render_options.ascii = options.ascii;
   render_options.overwrite = options.overwrite;
@@ -18,7 +18,7 @@ int report(const ReportOptions& options, Console& console) {
     render_effects(*store::EffectStore::open(options.store), render_options, console);
     return 0;
   }
-  if (store->identity().contains(std::string(store::kSheetKey))) {
+  if (store::is_sheet(store->identity())) {
     render_sheet(*store::SheetStore::open(options.store), render_options, console);
     return 0;
   }

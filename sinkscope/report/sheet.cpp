@@ -20,7 +20,25 @@ using store::SheetColumn;
 using store::SheetRow;
 using store::SheetTable;
 
-constexpr std::string_view kPrefix = "theory.";
+/// How a store of either kind names what it holds.
+struct Naming {
+  const char* schema;
+  std::string_view prefix;  ///< of the identity's keys
+  const char* subject;      ///< the key, behind the prefix, that says what was done
+};
+constexpr Naming kTheory = {"sinkscope.theory/1", "theory.", "what"};
+constexpr Naming kTrain = {"sinkscope.train/1", "train.", "task"};
+
+bool is_training(const store::SheetStore& sheet) {
+  return sheet.identity().contains(std::string(store::kTrainKey));
+}
+
+/// The place of a column; the number of columns where there is none of that name.
+size_t column_of(const SheetTable& table, std::string_view name) {
+  const auto found = std::find_if(table.columns.begin(), table.columns.end(),
+                                  [&](const SheetColumn& column) { return column.name == name; });
+  return static_cast<size_t>(found - table.columns.begin());
+}
 
 Json cell_json(const SheetCell& cell) {
   if (const auto* value = std::get_if<double>(&cell)) return number(*value);
@@ -64,6 +82,34 @@ std::string cell_csv(const SheetCell& cell) {
     list += fmt::format("{}", value);
   }
   return list;
+}
+
+constexpr const char* kWriteResults = "write results";
+
+/// The first table, or the one named.
+const SheetTable& find_table(const std::vector<SheetTable>& tables, std::string_view name) {
+  std::string names;
+  for (const SheetTable& table : tables) {
+    if (name.empty() || table.name == name) return table;
+    if (!names.empty()) names += ", ";
+    names += table.name;
+  }
+  throw Error(ErrorKind::kUsage, kWriteResults, fmt::format("no table \"{}\"", name),
+              fmt::format("--table takes one of: {}", names));
+}
+
+void write_header(const SheetTable& table, std::ostream& out) {
+  const char* separator = "";
+  for (const SheetColumn& column : table.columns) {
+    out << separator << csv_field(column.name);
+    separator = ",";
+  }
+  out << '\n';
+}
+
+void write_row(const SheetRow& row, std::ostream& out) {
+  for (size_t c = 0; c < row.cells.size(); ++c) out << (c > 0 ? "," : "") << cell_csv(row.cells[c]);
+  out << '\n';
 }
 
 std::string cell_text(const SheetCell& cell) {
@@ -142,21 +188,22 @@ class TextTable {
 }  // namespace
 
 Json sheet_document(const store::SheetStore& sheet) {
+  const Naming& naming = is_training(sheet) ? kTrain : kTheory;
   const store::RunFacts facts = store::read_facts(sheet.facts());
   Json settings = Json::object(), tables = Json::array(), plots = Json::array();
   for (const auto& [key, text] : sheet.identity()) {
-    if (!key.starts_with(kPrefix)) continue;
+    if (!key.starts_with(naming.prefix)) continue;
     const Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-    settings[key.substr(kPrefix.size())] = value.is_discarded() ? Json(text) : value;
+    settings[key.substr(naming.prefix.size())] = value.is_discarded() ? Json(text) : value;
   }
   for (const SheetTable& table : sheet.tables()) tables.push_back(table_json(sheet, table));
   for (const store::SheetPlot& plot : sheet.plots()) plots.push_back(plot_json(plot));
-  const Json what = settings.value("what", Json());
-  settings.erase("what");
-  return {{"schema", "sinkscope.theory/1"},
+  const Json subject = settings.value(naming.subject, Json());
+  settings.erase(naming.subject);
+  return {{"schema", naming.schema},
           {"tool",
            {{"name", facts.tool_name}, {"version", facts.tool_version}, {"git", facts.tool_git}}},
-          {"what", what},
+          {naming.subject, subject},
           {"settings", std::move(settings)},
           {"tables", std::move(tables)},
           {"plots", std::move(plots)},
@@ -171,39 +218,47 @@ void write_sheet_json(const store::SheetStore& sheet, std::ostream& out) {
 
 void write_sheet_csv(const store::SheetStore& sheet, std::string_view name, std::ostream& out) {
   const std::vector<SheetTable> tables = sheet.tables();
-  const auto found = std::find_if(tables.begin(), tables.end(), [&](const SheetTable& table) {
-    return name.empty() || table.name == name;
-  });
-  if (found == tables.end()) {
-    std::string names;
-    for (const SheetTable& table : tables) {
-      if (!names.empty()) names += ", ";
-      names += table.name;
-    }
-    throw Error(ErrorKind::kUsage, "write results", fmt::format("no table \"{}\"", name),
-                fmt::format("--table takes one of: {}", names));
+  const SheetTable& table = find_table(tables, name);
+  write_header(table, out);
+  for (const SheetRow& row : sheet.rows(table.name)) write_row(row, out);
+}
+
+void write_run_csv(const store::SheetStore& sheet, std::string_view name, std::string_view run,
+                   std::ostream& out) {
+  const std::vector<SheetTable> tables = sheet.tables();
+  const SheetTable& table = find_table(tables, name);
+  const size_t column = column_of(table, store::kRunColumn);
+  if (column == table.columns.size()) {
+    throw Error(ErrorKind::kUsage, kWriteResults,
+                fmt::format("table \"{}\" has no column \"{}\"", name, store::kRunColumn));
   }
-  std::string line;
-  for (const SheetColumn& column : found->columns) {
-    if (!line.empty()) line += ',';
-    line += csv_field(column.name);
-  }
-  out << line << '\n';
-  for (const SheetRow& row : sheet.rows(found->name)) {
-    for (size_t c = 0; c < row.cells.size(); ++c)
-      out << (c > 0 ? "," : "") << cell_csv(row.cells[c]);
-    out << '\n';
+  write_header(table, out);
+  for (const SheetRow& row : sheet.rows(table.name)) {
+    const auto* text =
+        column < row.cells.size() ? std::get_if<std::string>(&row.cells[column]) : nullptr;
+    if (text && *text == run) write_row(row, out);
   }
 }
 
 void write_sheet_terminal(const store::SheetStore& sheet, const TerminalOptions& options,
                           std::ostream& out) {
+  const bool training = is_training(sheet);
+  std::string recorded;
   for (const SheetTable& table : sheet.tables()) {
     const std::vector<SheetRow> rows = sheet.rows(table.name);
-    if (!rows.empty()) TextTable(table, rows).write(out);
+    if (rows.empty()) continue;
+    if (training && column_of(table, store::kStepColumn) < table.columns.size()) {
+      if (!recorded.empty()) recorded += ", ";
+      recorded += fmt::format("{} ({} rows)", terminal_text(table.name),
+                              count_text(static_cast<int64_t>(rows.size())));
+    } else {
+      TextTable(table, rows).write(out);
+    }
   }
-  std::vector<std::string> findings;
+  std::vector<std::string> findings, more;
   for (const std::string& finding : sheet.findings()) findings.push_back(terminal_text(finding));
+  if (!recorded.empty()) more.push_back(recorded + "; one of them as CSV: --format csv --table");
+  write_paragraphs("Recorded per step", more, options.columns, out);
   write_paragraphs("Findings", findings, options.columns, out);
   write_results(options, out);
 }

@@ -220,6 +220,10 @@ class SqliteSheet final : public FactsStore<SheetStore> {
 
 }  // namespace
 
+bool is_sheet(const Facts& identity) {
+  return identity.contains(std::string(kSheetKey)) || identity.contains(std::string(kTrainKey));
+}
+
 std::unique_ptr<SheetStore> SheetStore::in_memory(const Facts& identity) {
   return std::make_unique<SqliteSheet>(connect_memory(identity));
 }

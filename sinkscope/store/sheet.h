@@ -14,8 +14,8 @@
 
 namespace sinkscope::store {
 
-/// What a calculator gives: tables of numbers and texts, what is drawn of them, and what follows
-/// from them in words.
+/// What a calculator or a training gives: tables of numbers and texts, what is drawn of them, and
+/// what follows from them in words.
 
 /// A number (NaN: no data), a text, or a list of numbers such as the vector of a certificate.
 using SheetCell = std::variant<double, std::string, std::vector<double>>;
@@ -36,7 +36,9 @@ struct SheetRow {
 
 /// A picture of one table; every name is one of its columns, "" for none.
 struct SheetPlot {
-  std::string kind;  ///< "lines", "log-log", or "map": cells coloured by `value` over x and y
+  /// "lines": both axes linear. "log-x": x logarithmic; what lies at 0 or below stands at the left
+  /// edge, labelled 0. "log-log": both logarithmic. "map": cells coloured by `value` over x and y.
+  std::string kind;
   std::string table;
   std::string title;
   std::string x = {}, y = {};
@@ -86,7 +88,16 @@ class SheetStore {
   virtual std::vector<std::string> findings() const = 0;
 };
 
-/// Identity key that a store of a sheet has and other stores have not.
+/// Identity keys that the store of a calculator and that of a training have, and no other.
 inline constexpr std::string_view kSheetKey = "theory.what";
+inline constexpr std::string_view kTrainKey = "train.task";
+
+/// Whether a store with this identity holds a sheet.
+bool is_sheet(const Facts& identity);
+
+/// In a training's tables: the run that a row belongs to (a text), and the training step it was
+/// recorded at, 0 being the initial values.
+inline constexpr std::string_view kRunColumn = "run";
+inline constexpr std::string_view kStepColumn = "step";
 
 }  // namespace sinkscope::store

@@ -61,6 +61,12 @@ void expect_bad_file(Body body, const std::string& part) {
   }
 }
 
+TEST(Sheet, StoresOfCalculatorsAndOfTrainingsAreSheetsAndOthersAreNot) {
+  EXPECT_TRUE(is_sheet(kIdentity));
+  EXPECT_TRUE(is_sheet({{"train.task", "\"copy-paste\""}}));
+  EXPECT_FALSE(is_sheet({{"train.seed", "7"}, {"model.sha256", "00"}}));
+}
+
 TEST(Sheet, ComesBackInTheOrderOfUnitsAfterAReopening) {
   const fs::path file = sinkscope::test::scratch_directory("sheet") / "a.db";
   {
