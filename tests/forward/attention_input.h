@@ -91,6 +91,16 @@ struct AttentionInput {
     }
   }
 
+  /// A key without position and its value, [G, K] each.
+  void set_random_extra(unsigned seed) {
+    std::mt19937 generator(seed);
+    std::normal_distribution<float> normal;
+    for (std::vector<float>* data : {&extra_key, &extra_value}) {
+      data->resize(static_cast<size_t>(kv_heads * width));
+      for (float& value : *data) value = normal(generator);
+    }
+  }
+
   /// Everything but `out` and `sums`. Valid as long as this object.
   kernels::AttentionProblem problem() const {
     kernels::AttentionProblem p;
@@ -101,6 +111,9 @@ struct AttentionInput {
     p.scale = scale, p.softcap = softcap;
     p.alibi_slopes = alibi.empty() ? nullptr : alibi.data();
     p.sink_logits = sinks.empty() ? nullptr : sinks.data();
+    p.scores = scores;
+    p.extra_key = extra_key.empty() ? nullptr : extra_key.data();
+    p.extra_value = extra_value.empty() ? nullptr : extra_value.data();
     p.bias = bias.empty() ? nullptr : bias.data();
     p.bias_row_stride = bias_stride();
     p.bias_head_stride = tokens * bias_stride();
@@ -128,7 +141,7 @@ struct AttentionInput {
       p.out = outs[i].data();
       if (with_sums) {
         results[i].sums.resize(static_cast<size_t>(p.heads));
-        for (auto& sums : results[i].sums) sums.resize(p.tokens, p.sink_logits != nullptr);
+        for (auto& sums : results[i].sums) sums.resize(p.tokens, p.has_missing());
         p.sums = results[i].sums.data();
       }
       problems.push_back(p);
@@ -139,7 +152,8 @@ struct AttentionInput {
   }
 
   int64_t tokens, heads, kv_heads, width;
-  std::vector<float> q, k, v, alibi, sinks, bias;
+  std::vector<float> q, k, v, alibi, sinks, bias, extra_key, extra_value;
+  model::ScoreForm scores;
   std::vector<int64_t> document_first, document_end;
   float scale = 1, softcap = 0;
   bool causal = true;

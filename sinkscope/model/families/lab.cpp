@@ -67,6 +67,30 @@ ScoreForm read_scores(const io::Config& config) {
                           config.where(), form.stretch_low, form.stretch_high));
 }
 
+[[noreturn]] void refuse(const io::Config& config, const char* what, const char* why) {
+  throw Error(ErrorKind::kUnsupported, "read lab configuration", config.where() + ": " + what, why);
+}
+
+/// Parts that do not go together.
+void check_parts(const io::Config& config, const ModelSpec& spec) {
+  const bool softmax =
+      spec.scores.kind == ScoreKind::kSoftmax || spec.scores.kind == ScoreKind::kClipped;
+  if (!softmax && (spec.sink_logits || spec.extra_key)) {
+    refuse(config, "sink_logits or extra_key beside scores of no softmax",
+           "they join the keys of a softmax");
+  }
+  if (spec.sink_logits && spec.extra_key) {
+    refuse(config, "both sink_logits and extra_key", "each is a share on no token: choose one");
+  }
+  if (spec.extra_value && !spec.extra_key) {
+    refuse(config, "extra_value without extra_key", "nothing would attend to it");
+  }
+  if (spec.pathway > 0 && spec.causal) {
+    refuse(config, "global_pathway in a causal model",
+           "the pathway gathers from all tokens, also later ones");
+  }
+}
+
 ModelSpec read_config(const io::Config& config) {
   // A model of vectors has no vocabulary; read_decoder_config asks for one.
   const bool vectors = read_count(config, "vocab_size", 0) == 0;
@@ -103,11 +127,7 @@ ModelSpec read_config(const io::Config& config) {
   spec.mlp_bias = spec.mlp;
   spec.gated_mlp = false;
   spec.activation = read_word(config, "hidden_act", kActivationWords);
-  if (spec.pathway > 0 && spec.causal) {
-    throw Error(ErrorKind::kUnsupported, "read lab configuration",
-                config.where() + ": global_pathway in a causal model",
-                "the pathway gathers from all tokens, also later ones");
-  }
+  check_parts(config, spec);
   if (spec.split_channels >= spec.width) {
     throw Error(ErrorKind::kBadFile, "read lab configuration",
                 fmt::format("{}: force_sink {} of {} channels", config.where(), spec.split_channels,
