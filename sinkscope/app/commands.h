@@ -3,6 +3,7 @@
 #include "sinkscope/app/console.h"
 #include "sinkscope/app/options.h"
 #include "sinkscope/app/theory/options.h"
+#include "sinkscope/app/train/options.h"
 
 namespace sinkscope::app {
 
@@ -15,6 +16,7 @@ struct Commands {
   int (*scan)(const ScanOptions&, Console&);
   int (*ablate)(const AblateOptions&, Console&);
   int (*theory)(const TheoryOptions&, Console&);
+  int (*train)(const TrainOptions&, Console&);
   int (*inspect)(const InspectOptions&, Console&);
   int (*verify)(const VerifyOptions&, Console&);
   int (*selftest)(const SelftestOptions&, Console&);

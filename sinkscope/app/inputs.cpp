@@ -10,8 +10,10 @@
 
 #include "sinkscope/app/choose.h"
 #include "sinkscope/app/images.h"
+#include "sinkscope/app/task_inputs.h"
 #include "sinkscope/base/error.h"
 #include "sinkscope/base/sha256.h"
+#include "sinkscope/model/families/lab.h"
 
 namespace sinkscope::app {
 namespace {
@@ -340,6 +342,12 @@ Inputs read_inputs(const InputOptions& options, const text::Tokenizer* tokenizer
 Inputs read_model_inputs(const InputOptions& options, const model::Model& model,
                          const text::Tokenizer* tokenizer) {
   if (model.spec().is_vision()) return read_images(options, model);
+  const bool of_task = model.spec().family == model::kLabType;
+  if (of_task && names_nothing(options)) return read_task_inputs(options, model);
+  if (model.spec().vectors) {
+    refuse("text or ids for a model that reads rows of numbers",
+           "leave them out: sequences of its own task are measured");
+  }
   return read_inputs(options, tokenizer, model.spec().vocabulary);
 }
 

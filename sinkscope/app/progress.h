@@ -18,10 +18,11 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void update(int64_t done);
+  /// `note` follows the rate: what else is worth seeing.
+  void update(int64_t done, const std::string& note = {});
 
  private:
-  void write(double share, double seconds, bool newline);
+  void write(double share, double seconds, const std::string& note);
   Console& console_;
   int64_t total_, amount_;
   const char* counted_;

@@ -70,6 +70,7 @@ int run(int argc, char** argv) {
   sinkscope::cli::add_scan(app, action);
   sinkscope::cli::add_ablate(app, action);
   sinkscope::cli::add_theory(app, action);
+  sinkscope::cli::add_train(app, action);
   sinkscope::cli::add_inspect(app, action);
   sinkscope::cli::add_verify(app, action);
   sinkscope::cli::add_selftest(app, action);
@@ -78,10 +79,10 @@ int run(int argc, char** argv) {
   const auto known = app.get_subcommands([](const CLI::App*) { return true; });
   const auto is_named = [&](const CLI::App* command) { return command->check_name(argv[1]); };
   if (argc > 1 && argv[1][0] != '-' && std::none_of(known.begin(), known.end(), is_named)) {
-    throw Error(
-        ErrorKind::kUsage, "read flags", fmt::format("\"{}\" is no command", argv[1]),
-        "scan, ablate, theory, inspect, verify, selftest or report; `sinkscope --help` tells what "
-        "each does");
+    throw Error(ErrorKind::kUsage, "read flags", fmt::format("\"{}\" is no command", argv[1]),
+                "scan, ablate, theory, train, inspect, verify, selftest or report; `sinkscope "
+                "--help` tells "
+                "what each does");
   }
   try {
     app.parse(argc, argv);

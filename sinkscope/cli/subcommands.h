@@ -13,6 +13,7 @@ using Action = std::function<int(app::Console&)>;
 void add_scan(CLI::App& app, Action& action);
 void add_ablate(CLI::App& app, Action& action);
 void add_theory(CLI::App& app, Action& action);
+void add_train(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_selftest(CLI::App& app, Action& action);

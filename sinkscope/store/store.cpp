@@ -305,7 +305,7 @@ std::vector<SequenceInfo> SqliteStore::sequences() const {
       infos.push_back({query.getColumn(0).getInt64(), query.getColumn(1).getString(),
                        query.getColumn(2).getInt64(),
                        read_array<int32_t>(query, 3, name_ + ": sequence"), 0});
-      if (infos.back().ids.empty()) infos.back().image_tokens = query.getColumn(4).getInt64();
+      if (infos.back().ids.empty()) infos.back().rows = query.getColumn(4).getInt64();
     }
     return infos;
   });

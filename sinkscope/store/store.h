@@ -24,9 +24,9 @@ struct SequenceInfo {
   int64_t id = 0;            ///< its place in the inputs, from 0
   std::string source;        ///< file, "prompt 0", ...
   int64_t start = 0;         ///< first token's place in the source's token stream
-  std::vector<int32_t> ids;  ///< of a text; empty for an image
-  int64_t image_tokens = 0;  ///< tokens of an image: those before its patches, and the patches
-  int64_t tokens() const { return ids.empty() ? image_tokens : static_cast<int64_t>(ids.size()); }
+  std::vector<int32_t> ids;  ///< of a text; empty for an image and for rows of numbers
+  int64_t rows = 0;          ///< tokens of what has no ids
+  int64_t tokens() const { return ids.empty() ? rows : static_cast<int64_t>(ids.size()); }
 };
 
 /// A metric as stored, read back without the diagnostics table.

@@ -47,14 +47,15 @@ void Trainer::write_model(const std::filesystem::path& directory) const {
   io::write_file(directory / "config.json", config.dump(1) + "\n");
 }
 
-std::string Trainer::identity() const {
-  const OptimiserOptions& o = options_.optimiser;
-  nlohmann::ordered_json json = {{"task", task_.name()},
-                                 {"settings", task_.settings()},
-                                 {"model", model::lab_config(spec_)},
-                                 {"steps", options_.steps},
-                                 {"batch", options_.batch},
-                                 {"seed", options_.seed},
+std::string identity_of(const Task& task, const model::ModelSpec& spec,
+                        const TrainerOptions& options) {
+  const OptimiserOptions& o = options.optimiser;
+  nlohmann::ordered_json json = {{"task", task.name()},
+                                 {"settings", task.settings()},
+                                 {"model", model::lab_config(spec)},
+                                 {"steps", options.steps},
+                                 {"batch", options.batch},
+                                 {"seed", options.seed},
                                  {"optimiser", o.name},
                                  {"rate", o.rate},
                                  {"weight_decay", o.weight_decay},
@@ -65,14 +66,15 @@ std::string Trainer::identity() const {
                                  {"rate_end", o.rate_end},
                                  {"warmup", o.warmup},
                                  {"clip", o.clip},
-                                 {"penalty", options_.penalty},
-                                 {"gate_bias", options_.gate_bias},
-                                 {"skip_first_loss", options_.skip_first_loss}};
+                                 {"penalty", options.penalty},
+                                 {"gate_bias", options.gate_bias},
+                                 {"freeze_sinks", options.freeze_sinks},
+                                 {"skip_first_loss", options.skip_first_loss}};
   return json.dump();
 }
 
 void Trainer::save(const std::filesystem::path& file) const {
-  const std::string identity = this->identity();
+  const std::string identity = identity_of(task_, spec_, options_);
   const std::array<double, 2> progress = {static_cast<double>(done_), running_loss_};
   const std::vector<io::TensorToWrite> tensors = {
       vector_of("values", parameters_.values()),
@@ -117,7 +119,7 @@ void Trainer::load(const std::filesystem::path& file) {
 }
 
 void Trainer::check_identity(const std::filesystem::path& file, std::string_view found) const {
-  const std::string ours = identity();
+  const std::string ours = identity_of(task_, spec_, options_);
   if (found == ours) return;
   const nlohmann::json theirs = nlohmann::json::parse(found, nullptr, false),
                        wanted = nlohmann::json::parse(ours);

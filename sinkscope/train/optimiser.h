@@ -3,22 +3,10 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <string>
+
+#include "sinkscope/train/options.h"
 
 namespace sinkscope::train {
-
-struct OptimiserOptions {
-  std::string name = "adamw";  ///< or "sgd"
-  double rate = 1e-3;          ///< peak learning rate
-  double weight_decay = 1e-4;
-  double beta1 = 0.9, beta2 = 0.999;  ///< of adamw
-  double epsilon = 1e-8;              ///< of adamw
-  double momentum = 0;                ///< of sgd
-  std::string schedule = "constant";  ///< or "cosine", "linear": from the peak to rate_end * peak
-  double rate_end = 0;
-  int64_t warmup = 0;  ///< steps over which the rate rises to its peak
-  double clip = 0;     ///< largest norm of the gradient; 0: as it is
-};
 
 /// Learning rate of step `step` (from 0) of `steps`.
 double rate_at(const OptimiserOptions& options, int64_t step, int64_t steps);

@@ -7,6 +7,7 @@
 
 #include "sinkscope/base/error.h"
 #include "sinkscope/io/printable.h"
+#include "sinkscope/train/tasks/registers.h"
 #include "sinkscope/train/tasks/tasks.h"
 
 namespace sinkscope::train {
@@ -60,10 +61,15 @@ const TaskInfo& find_task(std::string_view name) {
               known);
 }
 
+std::unique_ptr<Task> make_task(std::string_view name, const io::Config& settings) {
+  return with_registers(find_task(name).make(settings),
+                        read_setting(settings, "registers", int64_t{0}, 0, 64));
+}
+
 std::unique_ptr<Task> task_of_model(const io::Config& config) {
   const std::optional<io::Config> settings = config.child("task");
   if (!settings) return nullptr;
-  return find_task(settings->text({"name"})).make(*settings);
+  return make_task(settings->text({"name"}), *settings);
 }
 
 }  // namespace sinkscope::train

@@ -13,6 +13,7 @@
 #include "sinkscope/forward/stream.h"
 #include "sinkscope/io/config_json.h"
 #include "sinkscope/model/model_spec.h"
+#include "sinkscope/train/options.h"
 #include "sinkscope/train/random.h"
 
 namespace sinkscope::train {
@@ -75,11 +76,16 @@ struct TaskInfo {
   /// the scaled-down recipe, or with "paper": true that of the published one. Throws kUsage naming
   /// the key and the range allowed.
   std::unique_ptr<Task> (*make)(const io::Config& settings);
+  /// How it is trained: scaled down to minutes on two cores, or as published (method.md section
+  /// 16).
+  TrainerOptions (*recipe)(bool paper);
 };
 std::span<const TaskInfo> all_tasks();
 /// Throws kUsage listing the names.
 const TaskInfo& find_task(std::string_view name);
 
+/// A task of the table, with the registers that "registers" asks for.
+std::unique_ptr<Task> make_task(std::string_view name, const io::Config& settings);
 /// The task of a lab model's config.json ("task": {"name": ..., settings}); null: it has none.
 std::unique_ptr<Task> task_of_model(const io::Config& config);
 

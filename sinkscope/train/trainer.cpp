@@ -15,6 +15,9 @@ Trainer::Trainer(const Task& task, const model::ModelSpec& spec, const TrainerOp
       options_(options),
       parameters_(spec, options.seed, options.gate_bias),
       optimiser_(options.optimiser, parameters_.count()) {
+  for (int64_t layer = 0; options.freeze_sinks && layer < spec.layers; ++layer) {
+    parameters_.freeze("blocks." + std::to_string(layer) + ".sinks");
+  }
   if (options.steps < 1 || options.batch < 1) {
     throw Error(ErrorKind::kUsage, "read training options",
                 fmt::format("--steps {} --batch {}", options.steps, options.batch), "at least 1");

@@ -9,21 +9,16 @@
 #include "sinkscope/model/model_spec.h"
 #include "sinkscope/train/network.h"
 #include "sinkscope/train/optimiser.h"
+#include "sinkscope/train/options.h"
 #include "sinkscope/train/parameters.h"
 #include "sinkscope/train/task.h"
 
 namespace sinkscope::train {
 
-struct TrainerOptions {
-  int64_t steps = 1000;
-  int64_t batch = 256;  ///< sequences per step
-  OptimiserOptions optimiser;
-  double penalty = 0;            ///< factor of the common-mode penalty
-  double gate_bias = 2;          ///< initial bias of gates: sigmoid(2) = 0.88
-  bool skip_first_loss = false;  ///< TNLM: the prediction made at position 0 has no loss
-  double smoothing = 0.99;       ///< of the running means of losses
-  uint64_t seed = 0;
-};
+/// Everything that decides what a run's steps do, as JSON text: two runs must share it to go on from
+/// each other's files.
+std::string identity_of(const Task& task, const model::ModelSpec& spec,
+                        const TrainerOptions& options);
 
 /// What one step did.
 struct StepResult {
@@ -58,8 +53,6 @@ class Trainer {
   void save(const std::filesystem::path& file) const;
   /// Throws kBadFile when the file is not of this task, model and options (naming what differs).
   void load(const std::filesystem::path& file);
-  /// Text that two runs must share to go on from each other's files.
-  std::string identity() const;
 
  private:
   at::Tensor task_loss(const Batch& batch, const Outputs& outputs) const;

@@ -62,7 +62,7 @@ Inputs images(const model::ModelSpec& spec) {
     stream.pixels = pixels.contiguous();
     store::SequenceInfo sequence;
     sequence.id = std::ssize(inputs.sequences);
-    sequence.image_tokens = forward::tokens_of(spec, stream);
+    sequence.rows = forward::tokens_of(spec, stream);
     inputs.sequences.push_back(sequence);
     inputs.streams.push_back(std::move(stream));
   }

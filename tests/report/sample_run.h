@@ -141,8 +141,8 @@ inline std::unique_ptr<store::Store> Sample::make() const {
   for (const std::string& name : more) store->put_metrics({diagnostics::find_metric(name), 1});
   for (int64_t id = 0; id < sequences; ++id) {
     store::SequenceInfo info{id, "a.txt", id * tokens, {}, 0};
-    if (identity.inputs_kind == "images") info.image_tokens = tokens;
-    for (int32_t token = 0; token < tokens && info.image_tokens == 0; ++token) {
+    if (identity.inputs_kind == "images") info.rows = tokens;
+    for (int32_t token = 0; token < tokens && info.rows == 0; ++token) {
       info.ids.push_back(token);
     }
     Writer out(layers, heads, more);

@@ -233,4 +233,12 @@ std::unique_ptr<Task> make_bigram_backcopy(const io::Config& settings) {
   return std::make_unique<BigramBackcopy>(settings);
 }
 
+TrainerOptions bigram_backcopy_recipe(bool paper) {
+  TrainerOptions options;
+  options.steps = paper ? 10000 : 4000;
+  options.batch = paper ? 512 : 64;
+  options.optimiser.rate = paper ? 3e-4 : 3e-3;
+  return options;
+}
+
 }  // namespace sinkscope::train

@@ -106,4 +106,12 @@ std::unique_ptr<Task> make_conditional_damping(const io::Config& settings) {
   return std::make_unique<ConditionalDamping>(settings);
 }
 
+TrainerOptions conditional_damping_recipe(bool paper) {
+  TrainerOptions options;
+  options.steps = paper ? 30000 : 2000;
+  options.batch = paper ? 1024 : 256;
+  options.optimiser.rate = 3e-3;
+  return options;
+}
+
 }  // namespace sinkscope::train

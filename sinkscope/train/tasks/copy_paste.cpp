@@ -85,4 +85,7 @@ std::unique_ptr<Task> make_copy_paste(const io::Config& settings) {
   return std::make_unique<CopyPaste>(settings);
 }
 
+// No recipe is published; that of conditional damping serves, whose data are of the same size.
+TrainerOptions copy_paste_recipe(bool paper) { return conditional_damping_recipe(paper); }
+
 }  // namespace sinkscope::train

@@ -73,4 +73,12 @@ std::unique_ptr<Task> make_global_broadcast(const io::Config& settings) {
   return std::make_unique<GlobalBroadcast>(settings);
 }
 
+TrainerOptions global_broadcast_recipe(bool paper) {
+  TrainerOptions options;
+  options.steps = paper ? 30000 : 6000;
+  options.batch = paper ? 1024 : 256;
+  options.optimiser.rate = paper ? 5e-4 : 1e-3;
+  return options;
+}
+
 }  // namespace sinkscope::train

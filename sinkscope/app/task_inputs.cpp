@@ -1,0 +1,83 @@
+#include "sinkscope/app/task_inputs.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include "sinkscope/base/error.h"
+#include "sinkscope/base/sha256.h"
+
+namespace sinkscope::app {
+namespace {
+
+std::vector<std::string> kind_labels(const train::Task& task, const train::Batch& batch,
+                                     int64_t index) {
+  const std::vector<train::QueryKind> kinds = task.kinds();
+  std::vector<std::string> labels;
+  const at::Tensor row = batch.kinds[index].contiguous();
+  for (int64_t t = 0; t < row.numel(); ++t) {
+    const uint8_t kind = row.data_ptr<uint8_t>()[t];
+    labels.push_back(fmt::format(
+        "{} {}", kind < kinds.size() ? kinds[kind].name : std::string_view("extra"), t));
+  }
+  return labels;
+}
+
+std::string hash_of(const at::Tensor& tensor) {
+  const at::Tensor whole = tensor.contiguous();
+  return sha256_bytes({static_cast<const std::byte*>(whole.data_ptr()), whole.nbytes()});
+}
+
+}  // namespace
+
+Inputs task_inputs(const train::Task& task, int64_t count, uint64_t number) {
+  const auto batch = std::make_shared<const train::Batch>(
+      task.batch(train::Purpose::kEvaluation, static_cast<int64_t>(number), count));
+  const bool vectors = batch->vectors.defined();
+  Inputs inputs;
+  inputs.kind = "task";
+  inputs.available = count;
+  inputs.sha256 = hash_of(vectors ? batch->vectors : batch->ids);
+  for (int64_t i = 0; i < count; ++i) {
+    store::SequenceInfo sequence;
+    sequence.id = i;
+    sequence.source = fmt::format("{} {}", task.name(), i);
+    forward::Stream stream = train::stream_of(*batch, i);
+    sequence.ids = std::move(stream.ids);
+    if (vectors) sequence.rows = batch->vectors.size(1);
+    inputs.sequences.push_back(std::move(sequence));
+  }
+  inputs.stream = [batch](const store::SequenceInfo& sequence) {
+    return train::stream_of(*batch, sequence.id);
+  };
+  std::vector<std::vector<std::string>> labels;
+  for (const store::SequenceInfo& sequence : inputs.sequences) {
+    std::vector<std::string>& own = labels.emplace_back();
+    for (const int32_t id : sequence.ids) own.push_back(task.label(id));
+    if (vectors) own = kind_labels(task, *batch, sequence.id);
+  }
+  inputs.labels = [labels](const store::SequenceInfo& sequence) {
+    return labels[static_cast<size_t>(sequence.id)];
+  };
+  return inputs;
+}
+
+bool names_nothing(const InputOptions& options) {
+  return options.files.empty() && options.prompts.empty() && options.tokens.empty() &&
+         options.images.empty() && options.pixels.empty();
+}
+
+Inputs read_task_inputs(const InputOptions& options, const model::Model& model) {
+  const io::Config config = io::Config::load(model.path() / "config.json");
+  const std::unique_ptr<train::Task> task = train::task_of_model(config);
+  if (!task) {
+    throw Error(ErrorKind::kUsage, "read inputs", config.where() + ": the model names no task",
+                "only models that `sinkscope train` made bring inputs of their own");
+  }
+  if (options.max_seqs < 1) {
+    throw Error(ErrorKind::kUsage, "read inputs",
+                fmt::format("--max-seqs {}: at least 1", options.max_seqs));
+  }
+  return task_inputs(*task, options.max_seqs, options.seed);
+}
+
+}  // namespace sinkscope::app
