@@ -40,6 +40,12 @@ size_t column_of(const SheetTable& table, std::string_view name) {
   return static_cast<size_t>(found - table.columns.begin());
 }
 
+/// Whether a training adds to the table while it goes on.
+bool is_record(const SheetTable& table) {
+  return table.name != store::kResultsTable &&
+         column_of(table, store::kStepColumn) < table.columns.size();
+}
+
 Json cell_json(const SheetCell& cell) {
   if (const auto* value = std::get_if<double>(&cell)) return number(*value);
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
@@ -247,7 +253,7 @@ void write_sheet_terminal(const store::SheetStore& sheet, const TerminalOptions&
   for (const SheetTable& table : sheet.tables()) {
     const std::vector<SheetRow> rows = sheet.rows(table.name);
     if (rows.empty()) continue;
-    if (training && column_of(table, store::kStepColumn) < table.columns.size()) {
+    if (training && is_record(table)) {
       if (!recorded.empty()) recorded += ", ";
       recorded += fmt::format("{} ({} rows)", terminal_text(table.name),
                               count_text(static_cast<int64_t>(rows.size())));

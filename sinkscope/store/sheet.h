@@ -95,6 +95,8 @@ inline constexpr std::string_view kTrainKey = "train.task";
 /// Whether a store with this identity holds a sheet.
 bool is_sheet(const Facts& identity);
 
+/// A training's table with a row per trained head. Its other tables with a step are records.
+inline constexpr std::string_view kResultsTable = "results";
 /// In a training's tables: the run that a row belongs to (a text), and the training step it was
 /// recorded at, 0 being the initial values.
 inline constexpr std::string_view kRunColumn = "run";

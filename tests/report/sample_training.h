@@ -17,7 +17,7 @@ inline std::unique_ptr<store::SheetStore> sample_training() {
                                     {"train.seeds", "[0,1]"},
                                     {"theory.what", "\"not of this kind\""}});
   const store::SheetTable tables[] = {
-      {"results", "Runs", {{"run", "", "name"}, {"seed", "", ""}, {"class", "", "by scan"}}},
+      {"results", "Runs", {{"run", "", "name"}, {"step", "", ""}, {"class", "", "by scan"}}},
       {"losses", "Losses", {{"run", "", ""}, {"step", "", ""}, {"loss", "", ""}, {"rate", "", ""}}},
       {"attention",
        "Attention to the sink",
@@ -48,8 +48,8 @@ inline std::unique_ptr<store::SheetStore> sample_training() {
                                   {"spectrum", {"seed-0", 0.0, 0.0, 100.0, 1.0, 2.5}},
                                   {"layers", {"seed-0", 2.0, 100.0, 8.0}}};
   sheet->put(0, rows);
-  const store::SheetRow concluded[] = {{"results", {"seed-0", 0.0, "nop"}},
-                                       {"results", {"seed-1", 1.0, "nop"}}};
+  const store::SheetRow concluded[] = {{"results", {"seed-0", 500.0, "nop"}},
+                                       {"results", {"seed-1", 100.0, "nop"}}};
   const std::string findings[] = {"conditional-damping, 2 runs: both grow a sink."};
   sheet->put_conclusion(concluded, findings);
   return sheet;

@@ -297,10 +297,10 @@ TEST(TensorBoard, TagsNameTheTableThePlaceTheLabelsAndTheColumn) {
   EXPECT_EQ(scalars_of("layers"), (Texts{"100 layers/L2/norm_key 8"}));
 }
 
-TEST(TensorBoard, NoDataIsNoScalarAndATableWithoutStepsHasNone) {
+TEST(TensorBoard, NoDataIsNoScalar) {
   EXPECT_EQ(scalars_of("losses"),
             (Texts{"0 losses/loss 1.5", "0 losses/rate 0.003", "100 losses/loss 0.5"}));
-  EXPECT_EQ(scalars_of("results"), Texts{});
+  EXPECT_EQ(scalars_of("results"), Texts{});  // no number beside the step
 }
 
 TEST(TensorBoard, RowsOfAStepComeTogetherWhateverTheirOrder) {
@@ -308,6 +308,7 @@ TEST(TensorBoard, RowsOfAStepComeTogetherWhateverTheirOrder) {
   const store::SheetRow rows[] = {{"losses", {8.0, 1.0}},  {"losses", {2.0, 2.0}},
                                   {"losses", {kNaN, 3.0}}, {"losses", {8.0, 4.0}},
                                   {"losses", {"8", 5.0}},  {"losses", {}}};
+  EXPECT_TRUE(step_scalars({"losses", "", {{"epoch", "", ""}, {"loss", "", ""}}}, rows).empty());
   const std::vector<StepScalars> steps = step_scalars(table, rows);
   ASSERT_EQ(steps.size(), 2u);
   EXPECT_EQ(steps[0].step, 2);

@@ -33,7 +33,7 @@ TEST(TrainingReport, TheTerminalShowsResultsAndNamesWhatIsRecordedPerStep) {
   std::ostringstream out;
   write_sheet_terminal(*sample_training(), {}, out);
   const std::string text = out.str();
-  EXPECT_NE(text.find("  seed-0     0\n  seed-1     1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  seed-0   500\n  seed-1   100\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("1.25"), std::string::npos) << text;
   EXPECT_NE(text.find("losses (3 rows), attention (2 rows), spectrum (1 rows)"), std::string::npos)
       << text;
