@@ -25,6 +25,8 @@ def family_rows():
         if not symbol:
             continue
         strings = re.findall(r'"([^"]*)"', symbol[2])
+        if constant := re.search(r"\.name = (k\w+)", symbol[2]):  # the name that others need too
+            strings[0] = re.search(rf'{constant[1]} = "([^"]*)"', file.with_suffix(".h").read_text())[1]
         named = re.search(r'\.architecture = "([^"]*)"', symbol[2])
         architecture = named[1] if named else "" if ".name" in symbol[2] else strings[1]
         comment = re.match(r"((?://.*\n)+)", text)[1]

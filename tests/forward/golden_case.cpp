@@ -15,8 +15,9 @@ namespace {
 class Golden {
  public:
   explicit Golden(const std::filesystem::path& file) : source_(io::open_safetensors(file)) {
-    const io::TensorInfo* first = source_->find(has("input_ids") ? "input_ids" : "pixel_values");
-    sequences_ = first ? first->shape[0] : 0;
+    for (const char* input : {"input_ids", "pixel_values", "vectors"}) {
+      if (has(input)) sequences_ = source_->find(input)->shape[0];
+    }
   }
   bool has(const std::string& name) const { return source_->find(name) != nullptr; }
   int64_t sequences() const { return sequences_; }
@@ -39,6 +40,10 @@ class Golden {
     Stream stream;
     if (has("pixel_values")) {
       stream.pixels = floats("pixel_values")[b].contiguous();
+      return stream;
+    }
+    if (has("vectors")) {
+      stream.vectors = floats("vectors")[b].contiguous();
       return stream;
     }
     stream.ids = integers("input_ids", b);
