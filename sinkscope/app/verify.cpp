@@ -53,20 +53,28 @@ double limit_of(const std::string& kind, bool bfloat16, double floor) {
   return std::max(stated, 2 * floor);
 }
 
-/// Noise for a model that is given no input: ids, or pixels of its own image size.
+/// Noise for a model that is given no input: ids, rows of numbers, or pixels of its own image size.
 forward::Stream random_stream(const model::ModelSpec& spec, uint64_t seed) {
   std::mt19937_64 random(seed);
   forward::Stream stream;
-  if (spec.is_vision()) {
+  const auto noise = [&random](at::IntArrayRef shape) {
     std::normal_distribution<float> normal;
+    at::Tensor numbers = at::empty(shape, at::kFloat);
+    float* data = numbers.data_ptr<float>();
+    for (int64_t i = 0; i < numbers.numel(); ++i) data[i] = normal(random);
+    return numbers;
+  };
+  if (spec.is_vision()) {
     const model::Vision& v = spec.vision;
-    stream.pixels = at::empty({v.channels, v.image_height, v.image_width}, at::kFloat);
-    float* data = stream.pixels.data_ptr<float>();
-    for (int64_t i = 0; i < stream.pixels.numel(); ++i) data[i] = normal(random);
+    stream.pixels = noise({v.channels, v.image_height, v.image_width});
     return stream;
   }
-  const int64_t context = spec.context > 0 ? spec.context : kVerifyTokens;
-  stream.ids.resize(static_cast<size_t>(std::min(kVerifyTokens, context)));
+  const int64_t tokens = spec.context > 0 ? std::min(kVerifyTokens, spec.context) : kVerifyTokens;
+  if (spec.vectors) {
+    stream.vectors = noise({tokens, spec.width});
+    return stream;
+  }
+  stream.ids.resize(static_cast<size_t>(tokens));
   for (int32_t& id : stream.ids)
     id = static_cast<int32_t>(random() % static_cast<uint64_t>(spec.vocabulary));
   return stream;

@@ -8,6 +8,7 @@
 
 #include "sinkscope/forward/pattern.h"
 #include "sinkscope/forward/readout.h"
+#include "sinkscope/forward/reference_image.h"
 #include "sinkscope/forward/tap.h"
 
 namespace sinkscope::forward {
@@ -30,8 +31,9 @@ class Reference {
         type_(type) {}
 
   Taps run() {
-    at::Tensor x = norm(model_.weights().load_norm("embed_norm"),
-                        spec_.is_vision() ? embed_image() : embed_rows());
+    at::Tensor x =
+        norm(model_.weights().load_norm("embed_norm"),
+             spec_.is_vision() ? reference::embed_image(model_, stream_, type_) : embed_rows());
     taps_[tap_name(Tap::kEmbed, 0)] = x;
     for (layer_ = 0; layer_ < static_cast<int>(spec_.layers); ++layer_) {
       model_.weights().load_block(layer_, at::kFloat, block_);
@@ -91,39 +93,6 @@ class Reference {
 
   at::Tensor positions() const { return at::tensor(positions_of(stream_, tokens_)).to(at::kLong); }
 
-  /// The patch projection as the convolution that it is.
-  at::Tensor embed_image() const {
-    const model::Vision& vision = spec_.vision;
-    const model::Weights& weights = model_.weights();
-    const model::Linear project = weights.load_matrix("patch", at::kFloat);
-    at::Tensor patches =
-        at::conv2d(cast(stream_.pixels).unsqueeze(0),
-                   cast(project.weight).view({-1, vision.channels, vision.patch, vision.patch}),
-                   project.bias.defined() ? cast(project.bias) : at::Tensor(), vision.patch);
-    const int64_t rows = patches.size(2), columns = patches.size(3);
-    patches = patches[0].flatten(1).t();
-    std::vector<at::Tensor> parts;
-    for (const char* name : {"class_token", "distillation_token", "registers"}) {
-      if (weights.has(name)) parts.push_back(cast(weights.load(name)).view({-1, spec_.width}));
-    }
-    if (spec_.positions == Positions::kPatchGrid) {
-      const at::Tensor table = cast(weights.load("positions"));
-      const int64_t prefix = vision.prefix_positions;
-      at::Tensor map = table.slice(0, prefix)
-                           .view({1, vision.image_height / vision.patch, -1, spec_.width})
-                           .permute({0, 3, 1, 2});
-      if (map.size(2) != rows || map.size(3) != columns) {
-        map = vision.antialias ? at::_upsample_bicubic2d_aa(map, {rows, columns}, false)
-                               : at::upsample_bicubic2d(map, {rows, columns}, false);
-      }
-      patches = patches + map[0].flatten(1).t();
-      for (int64_t i = 0; i < prefix; ++i)
-        parts[static_cast<size_t>(i)] = parts[static_cast<size_t>(i)] + table[i];
-    }
-    parts.push_back(patches);
-    return at::cat(parts);
-  }
-
   /// Angles of the rotation [T, width / 2] in this block; undefined: none.
   at::Tensor angles() const {
     const int index = spec_.blocks[static_cast<size_t>(layer_)].rope;
@@ -176,36 +145,6 @@ class Reference {
     return norm({per_head(weights.gain), per_head(weights.bias)}, x);
   }
 
-  /// beit: [H, T, T] from the table of offsets.
-  at::Tensor relative_bias() const {
-    at::Tensor table = at::zeros({1}, type_);
-    if (spec_.shared_relative_bias) table = table + cast(model_.weights().load("relative_bias"));
-    if (spec_.relative_bias) {
-      table = table + cast(model_.weights().load("blocks.{}.relative_bias", layer_));
-    }
-    const PatchGrid grid = grid_of(spec_, stream_);
-    const int64_t rows = spec_.vision.image_height / spec_.vision.patch;
-    if (grid.rows != rows || grid.columns != spec_.vision.image_width / spec_.vision.patch) {
-      const at::Tensor map = table.slice(0, 0, -3).t().view({1, spec_.heads, 2 * rows - 1, -1});
-      const at::Tensor resized =
-          at::upsample_bilinear2d(map, {2 * grid.rows - 1, 2 * grid.columns - 1}, false);
-      table = at::cat({resized.view({spec_.heads, -1}).t(), table.slice(0, -3)});
-    }
-    const at::Tensor patch = at::arange(grid.rows * grid.columns);
-    const at::Tensor row = at::div(patch, grid.columns, "floor"), column = patch % grid.columns;
-    const auto offsets = [](const at::Tensor& of, int64_t count) {
-      return of.unsqueeze(1) - of.unsqueeze(0) + (count - 1);
-    };
-    const at::Tensor inner =
-        offsets(row, grid.rows) * (2 * grid.columns - 1) + offsets(column, grid.columns);
-    const int64_t entries = table.size(0);
-    at::Tensor index = at::full({tokens_, tokens_}, entries - 1, at::kLong);
-    index.slice(0, 1).slice(1, 1).copy_(inner);
-    index[0].slice(0, 1).fill_(entries - 3);
-    index.select(1, 0).slice(0, 1).fill_(entries - 2);
-    return table.index_select(0, index.flatten()).view({tokens_, tokens_, -1}).permute({2, 0, 1});
-  }
-
   ScoreRule score_rule() const {
     ScoreRule rule{spec_.score_scale, spec_.score_softcap, {}, {}, block_.sinks, spec_.scores};
     if (block_.extra_key.defined()) rule.extra_key = block_.extra_key.view({spec_.kv_heads, -1});
@@ -218,7 +157,8 @@ class Reference {
         rule.slopes = slopes;
       }
     }
-    if (spec_.relative_bias || spec_.shared_relative_bias) rule.bias = relative_bias();
+    if (spec_.relative_bias || spec_.shared_relative_bias)
+      rule.bias = reference::relative_bias(model_, stream_, layer_, type_);
     return rule;
   }
 

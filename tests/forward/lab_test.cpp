@@ -6,6 +6,7 @@
 #include "sinkscope/base/error.h"
 #include "sinkscope/forward/recorder.h"
 #include "sinkscope/forward/runner.h"
+#include "sinkscope/model/layers/pathway.h"
 #include "tests/forward/lab_model.h"
 
 namespace sinkscope::forward {
@@ -176,6 +177,39 @@ TEST(Lab, ForceSinkMakesTheFirstTokenOrthogonal) {
     EXPECT_EQ(largest(at::matmul(x.slice(0, 1), x[0])), 0);
     EXPECT_TRUE(at::equal(x[0].slice(0, 0, 5), whole[0].slice(0, 0, 5)));
     EXPECT_TRUE(at::equal(x.slice(0, 1).slice(1, 5), whole.slice(0, 1).slice(1, 5)));
+  }
+}
+
+TEST(Lab, ForceSinkOfAModelIsTheEditOfAStream) {
+  ModelSpec plain = lab_spec(20, 2, 16), split = plain;
+  split.split_channels = 4;  // changes no weight, so both draw the same
+  const Stream stream = row_stream(plain, 9);
+  const LabRecorder a = pass(*make_lab(plain, "unsplit"), {stream},
+                             {{0, {SplitEdit{0, 4}, SplitEdit{1, 4}}}}),
+                    b = pass(*make_lab(split, "split-twice"), {stream},
+                             {{0, {SplitEdit{0, 4}, SplitEdit{1, 4}}}});
+  for (const size_t s : {0u, 1u}) {  // and splitting what is split changes nothing
+    EXPECT_LE(largest(tap(a, Tap::kLogits, 0, 1) - tap(b, Tap::kLogits, 0, s)), 2e-6);
+  }
+  EXPECT_GT(largest(tap(a, Tap::kLogits) - tap(b, Tap::kLogits)), 0.1);
+}
+
+TEST(Lab, AnEditOfAHeadLeavesThePathwayAlone) {
+  ModelSpec spec = lab_spec();
+  spec.pathway = 3;
+  const auto model = make_lab(spec, "pathway");
+  std::vector<Edit> heads;
+  for (int64_t h = 0; h < spec.heads; ++h) heads.push_back(HeadEdit{0, h, {}});
+  const Stream stream = row_stream(spec, 8), other = row_stream(spec, 8, 9);
+  const LabRecorder r = pass(*model, {stream, other}, {{0, heads}, {1, heads}});
+  for (const size_t fork : {2u, 3u}) {
+    const at::Tensor z = tap(r, Tap::kNorm1, 0, fork), added = tap(r, Tap::kAttnOut, 0, fork);
+    model::BlockWeights block;
+    model->weights().load_block(0, at::kFloat, block);
+    const at::Tensor expected = model::pathway_update(z, block.path_select, block.path_value,
+                                                      block.path_gate, block.path_out);
+    EXPECT_LE(largest(added - expected), 1e-6);
+    EXPECT_GT(largest(added), 0.05);
   }
 }
 
