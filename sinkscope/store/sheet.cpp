@@ -152,21 +152,13 @@ class SqliteSheet final : public FactsStore<SheetStore> {
   }
 
   std::vector<SheetRow> rows(std::string_view table) const override {
-    return read([&] {
-      std::vector<SheetRow> rows;
-      SQLite::Statement query(connection_.database,
-                              "SELECT cells FROM sheet_row WHERE name = ? ORDER BY unit < 0, unit, "
-                              "place");
-      query.bind(1, std::string(table));
-      while (query.executeStep()) {
-        const Json cells = parse(query.getColumn(0).getString(), connection_.name,
-                                 "sheet_row.cells", Json::value_t::array);
-        SheetRow row{std::string(table), {}};
-        for (const Json& cell : cells) row.cells.push_back(to_cell(cell));
-        rows.push_back(std::move(row));
-      }
-      return rows;
-    });
+    return rows_of("name = ? ORDER BY unit < 0, unit, place",
+                   [&](SQLite::Statement& query) { query.bind(1, std::string(table)); });
+  }
+
+  std::vector<SheetRow> unit_rows(int64_t unit) const override {
+    return rows_of("unit = ? ORDER BY place",
+                   [&](SQLite::Statement& query) { query.bind(1, unit); });
   }
 
   std::vector<std::string> findings() const override {
@@ -174,6 +166,24 @@ class SqliteSheet final : public FactsStore<SheetStore> {
   }
 
  private:
+  template <typename Bind>
+  std::vector<SheetRow> rows_of(const char* condition, Bind bind) const {
+    return read([&] {
+      std::vector<SheetRow> rows;
+      SQLite::Statement query(connection_.database,
+                              std::string("SELECT name, cells FROM sheet_row WHERE ") + condition);
+      bind(query);
+      while (query.executeStep()) {
+        const Json cells = parse(query.getColumn(1).getString(), connection_.name,
+                                 "sheet_row.cells", Json::value_t::array);
+        SheetRow row{query.getColumn(0).getString(), {}};
+        for (const Json& cell : cells) row.cells.push_back(to_cell(cell));
+        rows.push_back(std::move(row));
+      }
+      return rows;
+    });
+  }
+
   void put_rows(int64_t unit, std::span<const SheetRow> rows) {
     SQLite::Statement insert(connection_.database, "INSERT INTO sheet_row VALUES (?, ?, ?, ?)");
     for (size_t place = 0; place < rows.size(); ++place) {

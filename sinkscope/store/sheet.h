@@ -85,6 +85,8 @@ class SheetStore {
 
   /// By unit, then in the order given; concluded rows last.
   virtual std::vector<SheetRow> rows(std::string_view table) const = 0;
+  /// What put() was given for this unit.
+  virtual std::vector<SheetRow> unit_rows(int64_t unit) const = 0;
   virtual std::vector<std::string> findings() const = 0;
 };
 

@@ -145,7 +145,7 @@ void add_scan_metrics(const Measure& measure, const train::Batch& batch,
       HeadRecord& head = heads[h];
       const auto mean = [&](std::string_view metric) { return mean_of(records, metric, l, h); };
       head.alpha_sink = mean("alpha_sink"), head.ratio_out = mean("ratio_out");
-      head.stable_rank = mean("stable_rank"), head.common_mode = mean("common_mode");
+      head.stable_rank = mean("stable_rank_all"), head.common_mode = mean("common_mode_all");
       head.sigma_ratio = mean("qk_sigma_ratio");
       head.verdict = verdict_of(records, "class", l, h);
       head.verdict_conditional = verdict_of(records, "class_conditional", l, h);
@@ -184,7 +184,7 @@ ModelRecord Recorder::record(const train::Trainer& trainer,
   const std::unique_ptr<model::Model> model = model::Model::open(directory.string());
   record.layers.resize(static_cast<size_t>(model->spec().layers));
   MeasureOptions options;
-  const std::vector<std::string> names = {"qk", "conditional"};
+  const std::vector<std::string> names = {"qk", "conditional", "update_all"};
   options.diagnostics = diagnostics::select_diagnostics(names);
   options.layers = parse_layers("", static_cast<int>(model->spec().layers));
   Measure measure(model->spec(), options, sequences_);

@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -16,6 +17,8 @@
 #include "sinkscope/app/version.h"
 #include "sinkscope/base/error.h"
 #include "sinkscope/base/sha256.h"
+#include "sinkscope/report/sheet.h"
+#include "sinkscope/report/tensorboard.h"
 #include "sinkscope/store/run_facts.h"
 
 namespace sinkscope::app {
@@ -47,15 +50,23 @@ class Run {
         recorder_(*run.task, options.record_sequences, options.threads),
         recorded_(sheet.finished()),
         steps_(run.plan.options.steps) {
-    fs::create_directories(folder);
-    if (fs::exists(state_file())) trainer_.load(state_file());
+    fs::create_directories(folder / "tensorboard");
+    const bool started = fs::exists(state_file());
+    if (started) trainer_.load(state_file());
+    const fs::path events = folder / "tensorboard" / "events.out.tfevents.sinkscope";
+    const bool goes_on = started && fs::exists(events);
+    events_ = std::make_unique<report::EventFile>(
+        events, goes_on ? std::optional(trainer_.steps_done() + 1) : std::nullopt);
   }
 
   /// False when it was interrupted.
   bool run() {
     if (trainer_.steps_done() == 0) record();
     const int64_t left = steps_ - trainer_.steps_done();
-    if (left == 0) return true;
+    if (left == 0) {
+      write_tables();
+      return true;
+    }
     const int64_t before = trainer_.steps_done();
     Progress progress(console_, left, left, "steps");
     while (trainer_.steps_done() < steps_) {
@@ -69,11 +80,12 @@ class Run {
       if (is_recorded(trainer_.steps_done(), record_every(), steps_)) record();
       if (seconds_since_save() > kSaveSeconds) save();
     }
+    write_tables();
     return true;
   }
 
  private:
-  fs::path state_file() const { return folder_ / "resume.safetensors"; }
+  fs::path state_file() const { return folder_ / "trainer.state"; }
 
   int64_t record_every() const {
     return options_.record_every > 0 ? options_.record_every : std::max<int64_t>(steps_ / 50, 1);
@@ -100,15 +112,39 @@ class Run {
     const int64_t unit = first_unit_ + step;
     if (!recorded_.contains(unit)) {
       const ModelRecord record = recorder_.record(trainer_, folder_);
-      sheet_.put(unit,
-                 record_rows(run_, {step, trainer_.running_loss(), last_.gradient_norm, last_.rate},
-                             record));
+      const StepFacts facts{step, trainer_.running_loss(), last_.gradient_norm, last_.rate};
+      sheet_.put(unit, record_rows(run_, facts, record));
       recorded_.insert(unit);
     }
+    add_events(step);
     if (is_recorded(step, checkpoint_every(), steps_)) {
       trainer_.write_model(folder_ / "checkpoints" / fmt::format("step{}", step));
     }
     save();
+  }
+
+  /// What the store has of this step, for TensorBoard.
+  void add_events(int64_t step) {
+    const double now =
+        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+    const std::vector<store::SheetRow> rows = sheet_.unit_rows(first_unit_ + step);
+    for (const store::SheetTable& table : sheet_.tables()) {
+      std::vector<store::SheetRow> own;
+      std::copy_if(rows.begin(), rows.end(), std::back_inserter(own),
+                   [&](const store::SheetRow& row) { return row.table == table.name; });
+      for (const report::StepScalars& at : report::step_scalars(table, own)) {
+        events_->add(now, at.step, at.scalars);
+      }
+    }
+  }
+
+  void write_tables() const {
+    fs::create_directories(folder_ / "csv");
+    for (const store::SheetTable& table : sheet_.tables()) {
+      write_file(folder_ / "csv" / (table.name + ".csv"), [&](std::ostream& out) {
+        report::write_run_csv(sheet_, table.name, run_.name, out);
+      });
+    }
   }
 
   const TrainOptions& options_;
@@ -119,6 +155,7 @@ class Run {
   Console& console_;
   train::Trainer trainer_;
   Recorder recorder_;
+  std::unique_ptr<report::EventFile> events_;
   std::set<int64_t> recorded_;
   int64_t steps_;
   train::StepResult last_;
@@ -150,8 +187,8 @@ void clear(const fs::path& folder, const std::vector<TrainRun>& runs) {
   std::vector<fs::path> places = {folder};
   for (const TrainRun& run : runs) places.push_back(folder / run.name);
   for (const fs::path& place : places) {
-    for (const char* name : {"config.json", "model.safetensors", "resume.safetensors",
-                             "checkpoints", "tensorboard", "csv"}) {
+    for (const char* name : {"config.json", "model.safetensors", "trainer.state", "checkpoints",
+                             "tensorboard", "csv"}) {
       fs::remove_all(place / name);
     }
   }
