@@ -1,5 +1,7 @@
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -30,6 +32,13 @@ struct Inputs {
   std::function<forward::Stream(const store::SequenceInfo&)> stream;
   /// Names of a sequence's tokens, for people.
   std::function<std::vector<std::string>(const store::SequenceInfo&)> labels;
+  /// Of a task whose outputs are vectors, both empty elsewhere. Loss of the rows [N, D] that leave
+  /// the last block at positions `first`...: [N] float64, NaN where none counts.
+  std::function<at::Tensor(const store::SequenceInfo&, int64_t first, const at::Tensor& rows)>
+      row_losses;
+  /// [D] float64: the update that the task wants of every token of the sequence alike; undefined
+  /// where tokens want different ones, or none.
+  std::function<at::Tensor(const store::SequenceInfo&)> message;
 };
 
 /// The model's tokenizer; null when its files bring none (raw ids still work).

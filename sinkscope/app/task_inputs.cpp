@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "sinkscope/base/error.h"
 #include "sinkscope/base/sha256.h"
 
@@ -27,6 +29,30 @@ std::string hash_of(const at::Tensor& tensor) {
   return sha256_bytes({static_cast<const std::byte*>(whole.data_ptr()), whole.nbytes()});
 }
 
+at::Tensor row_losses(const train::Batch& batch, int64_t sequence, int64_t first,
+                      const at::Tensor& rows) {
+  const auto part = [&](const at::Tensor& whole) {
+    return whole[sequence].narrow(0, first, rows.size(0));
+  };
+  train::Batch own;
+  own.vectors = part(batch.vectors), own.target = part(batch.target);
+  return train::token_losses(own, rows.to(at::kDouble))
+      .masked_fill(part(batch.kinds).eq(train::kNotCounted),
+                   std::numeric_limits<double>::quiet_NaN());
+}
+
+at::Tensor message_of(const train::Batch& batch, int64_t sequence) {
+  const at::Tensor counted = batch.kinds[sequence].ne(train::kNotCounted).nonzero().squeeze(1);
+  const at::Tensor updates =
+      batch.target[sequence].to(at::kDouble).sub(batch.vectors[sequence]).index_select(0, counted);
+  const at::Tensor mean = updates.mean(0, true);
+  // Targets are float32 sums: what one update leaves of rounding is a few parts in 10^7.
+  constexpr double kRounding = 1e-5;
+  const double size = updates.norm().item<double>();
+  const bool shared = size > 0 && (updates - mean).norm().item<double>() <= kRounding * size;
+  return shared ? mean.squeeze(0) : at::Tensor();
+}
+
 }  // namespace
 
 Inputs task_inputs(const train::Task& task, int64_t count, uint64_t number) {
@@ -49,6 +75,15 @@ Inputs task_inputs(const train::Task& task, int64_t count, uint64_t number) {
   inputs.stream = [batch](const store::SequenceInfo& sequence) {
     return train::stream_of(*batch, sequence.id);
   };
+  if (vectors) {
+    inputs.row_losses = [batch](const store::SequenceInfo& sequence, int64_t first,
+                                const at::Tensor& rows) {
+      return row_losses(*batch, sequence.id, first, rows);
+    };
+    inputs.message = [batch](const store::SequenceInfo& sequence) {
+      return message_of(*batch, sequence.id);
+    };
+  }
   std::vector<std::vector<std::string>> labels;
   for (const store::SequenceInfo& sequence : inputs.sequences) {
     std::vector<std::string>& own = labels.emplace_back();

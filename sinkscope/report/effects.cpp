@@ -49,7 +49,11 @@ EffectRow summarise(std::span<const Effect* const> group) {
     return mean_and_error(values);
   };
   for (const store::EffectMetric& metric : store::effect_metrics()) {
-    row.mean.push_back(collect([&](const Effect& e) { return e.*metric.value; }).first);
+    const double mean = collect([&](const Effect& e) {
+                          const double value = e.*metric.value;
+                          return metric.squares ? value * value : value;
+                        }).first;
+    row.mean.push_back(metric.squares ? std::sqrt(mean) : mean);
   }
   std::tie(row.loss_change, row.loss_change_sem) =
       collect([](const Effect& e) { return e.loss - e.loss_base; });
@@ -58,12 +62,28 @@ EffectRow summarise(std::span<const Effect* const> group) {
 
 }  // namespace
 
+double mean_of(const EffectRow& row, double Effect::*value) {
+  const auto metrics = store::effect_metrics();
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    if (metrics[i].value == value) return row.mean[i];
+  }
+  return diagnostics::kNoData;
+}
+
 std::vector<EffectRow> summarise_effects(std::span<const Effect> effects) {
   std::map<std::tuple<std::string, int64_t, int64_t>, std::vector<const Effect*>> groups;
   for (const Effect& e : effects) groups[{e.intervention, e.layer, e.head}].push_back(&e);
   std::vector<EffectRow> rows;
   for (const auto& entry : groups) rows.push_back(summarise(entry.second));
   return rows;
+}
+
+bool are_squared_errors(std::span<const EffectRow> rows) {
+  const auto any = [&](double Effect::*value) {
+    return std::any_of(rows.begin(), rows.end(),
+                       [&](const EffectRow& row) { return std::isfinite(mean_of(row, value)); });
+  };
+  return any(&Effect::loss) && !any(&Effect::kl);
 }
 
 void write_effects_json(const store::EffectStore& store, std::ostream& out) {
@@ -76,10 +96,13 @@ void write_effects_json(const store::EffectStore& store, std::ostream& out) {
     const Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
     settings[key.substr(7)] = value.is_discarded() ? Json(text) : value;
   }
+  const std::vector<EffectRow> summary = summarise_effects(store.effects());
+  const bool squared = are_squared_errors(summary);
   for (const store::EffectMetric& m : store::effect_metrics()) {
-    metrics.push_back({{"name", m.name}, {"unit", m.unit}, {"definition", m.definition}});
+    const std::string_view unit = squared && m.unit == "nats" ? "squared error" : m.unit;
+    metrics.push_back({{"name", m.name}, {"unit", unit}, {"definition", m.definition}});
   }
-  for (const EffectRow& row : summarise_effects(store.effects())) {
+  for (const EffectRow& row : summary) {
     Json object = {{"intervention", row.intervention},
                    {"layer", row.layer < 0 ? Json() : Json(row.layer)},
                    {"head", row.head < 0 ? Json() : Json(row.head)},
@@ -87,7 +110,7 @@ void write_effects_json(const store::EffectStore& store, std::ostream& out) {
                    {"key", row.key < 0 ? Json() : Json(row.key)},
                    {"loss_change", number(row.loss_change)},
                    {"loss_change_sem", number(row.loss_change_sem)},
-                   {"perplexity_ratio", number(std::exp(row.loss_change))}};
+                   {"perplexity_ratio", squared ? Json() : number(std::exp(row.loss_change))}};
     for (size_t i = 0; i < row.mean.size(); ++i) {
       object[std::string(store::effect_metrics()[i].name)] = number(row.mean[i]);
     }

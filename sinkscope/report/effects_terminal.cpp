@@ -17,14 +17,6 @@ constexpr double kLevels[] = {0.001, 0.01, 0.1, 1};  // nats
 constexpr const char* kShades[] = {" ", "\u00b7", "\u2591", "\u2592", "\u2588"};
 constexpr const char* kAsciiShades[] = {" ", ".", ":", "+", "#"};
 
-double mean_of(const EffectRow& row, double store::Effect::*value) {
-  const auto metrics = store::effect_metrics();
-  for (size_t i = 0; i < metrics.size(); ++i) {
-    if (metrics[i].value == value) return row.mean[i];
-  }
-  return diagnostics::kNoData;
-}
-
 std::string signed_text(double value) {
   return std::isfinite(value) ? fmt::format("{:+.4f}", value) : std::string("-");
 }
@@ -49,16 +41,27 @@ void write_head(const char* first, std::ostream& out) {
                      "rms", "sinks at 0 in later layers");
 }
 
+/// "L2H0 zero-head 3" with the edited key, "L2 zero-attention", "mask-p0".
+std::string name_of(const EffectRow& row) {
+  std::string place;
+  if (row.head >= 0) {
+    place = head_text(static_cast<int>(row.layer), static_cast<int>(row.head)) + ' ';
+  } else if (row.layer >= 0) {
+    place = fmt::format("L{} ", row.layer);
+  }
+  return place + row.intervention + (row.key < 0 ? "" : fmt::format(" {}", row.key));
+}
+
 /// One line per intervention: of the model as it is, of heads the mean and the dearest head.
 void write_interventions(const std::vector<EffectRow>& rows, std::ostream& out) {
   std::map<std::string, std::vector<const EffectRow*>> heads;
   bool model = false;
   for (const EffectRow& row : rows) {
-    if (row.layer >= 0) {
+    if (row.head >= 0) {
       heads[row.intervention].push_back(&row);
     } else {
       if (!model) write_head("intervention", out);
-      out << line_of(row.intervention, row);
+      out << line_of(name_of(row), row);
       model = true;
     }
   }
@@ -81,8 +84,8 @@ void write_interventions(const std::vector<EffectRow>& rows, std::ostream& out) 
 }
 
 void write_dearest_heads(std::vector<EffectRow> rows, std::ostream& out) {
-  std::erase_if(
-      rows, [](const EffectRow& r) { return r.layer < 0 || !(r.loss_change == r.loss_change); });
+  std::erase_if(rows,
+                [](const EffectRow& r) { return r.head < 0 || !(r.loss_change == r.loss_change); });
   if (rows.empty()) return;
   std::stable_sort(rows.begin(), rows.end(), [](const EffectRow& a, const EffectRow& b) {
     return std::abs(a.loss_change) > std::abs(b.loss_change);
@@ -90,12 +93,7 @@ void write_dearest_heads(std::vector<EffectRow> rows, std::ostream& out) {
   if (rows.size() > kHeadsListed) rows.resize(kHeadsListed);
   out << "\nlargest changes\n";
   write_head("", out);
-  for (const EffectRow& row : rows) {
-    const std::string name =
-        fmt::format("{} {}{}", head_text(static_cast<int>(row.layer), static_cast<int>(row.head)),
-                    row.intervention, row.key < 0 ? "" : fmt::format(" {}", row.key));
-    out << line_of(name, row);
-  }
+  for (const EffectRow& row : rows) out << line_of(name_of(row), row);
 }
 
 /// Layers x heads of the intervention with the largest change of one head.
@@ -103,7 +101,7 @@ void write_effect_map(const std::vector<EffectRow>& rows, const store::RunFacts&
                       const TerminalOptions& options, std::ostream& out) {
   const EffectRow* dearest = nullptr;
   for (const EffectRow& row : rows) {
-    if (row.layer >= 0 && (!dearest || row.loss_change > dearest->loss_change)) dearest = &row;
+    if (row.head >= 0 && (!dearest || row.loss_change > dearest->loss_change)) dearest = &row;
   }
   if (!dearest || facts.heads < 2 || 2 * facts.heads + 8 > options.columns) return;
   std::map<std::pair<int64_t, int64_t>, double> change;
@@ -135,6 +133,30 @@ void write_effect_map(const std::vector<EffectRow>& rows, const store::RunFacts&
   out << " nats; - behind it: the loss falls\n";
 }
 
+/// Of a task whose outputs are vectors: every row, heads first, then blocks, then the model.
+void write_output_effects(std::vector<EffectRow> rows, std::ostream& out) {
+  const auto last = [](int64_t place) { return place < 0 ? INT64_MAX : place; };
+  std::stable_sort(rows.begin(), rows.end(), [&](const EffectRow& a, const EffectRow& b) {
+    return std::pair(last(a.layer), last(a.head)) < std::pair(last(b.layer), last(b.head));
+  });
+  out << fmt::format("{:<28} {:>17} {:>19} {:>13} {:>13} {:>10}\n", "", "loss", "change by query",
+                     "donor", "loss against", "energy");
+  out << fmt::format("{:<28} {:>8} {:>8} {:>9} {:>9} {:>13} {:>13} {:>10}\n", "edit", "without",
+                     "with", "using", "other", "cosine", "donor target", "shared");
+  for (const EffectRow& row : rows) {
+    const auto text = [&](double store::Effect::*value) {
+      return number_text(mean_of(row, value));
+    };
+    out << fmt::format("{:<28} {:>8} {:>8} {:>9} {:>9} {:>13} {:>13} {:>10}\n", name_of(row),
+                       text(&store::Effect::loss_base), text(&store::Effect::loss),
+                       text(&store::Effect::change_using), text(&store::Effect::change_other),
+                       text(&store::Effect::donor_cosine), text(&store::Effect::donor_loss),
+                       text(&store::Effect::shared_energy));
+  }
+  out << "loss: squared error per channel; change: root mean square per channel, of the queries "
+         "that use the edited key and of the others\n";
+}
+
 }  // namespace
 
 void write_effects_terminal(const store::EffectStore& store, const TerminalOptions& options,
@@ -149,9 +171,13 @@ void write_effects_terminal(const store::EffectStore& store, const TerminalOptio
                      terminal_text(identity.bos));
   if (std::isfinite(facts.forward_s)) out << fmt::format("  {} s", number_text(facts.forward_s));
   out << "\n\n";
-  write_interventions(rows, out);
-  write_dearest_heads(rows, out);
-  write_effect_map(rows, facts, options, out);
+  if (are_squared_errors(rows)) {
+    write_output_effects(rows, out);
+  } else {
+    write_interventions(rows, out);
+    write_dearest_heads(rows, out);
+    write_effect_map(rows, facts, options, out);
+  }
   for (const std::string& warning : facts.warnings)
     out << "note: " << terminal_text(warning) << '\n';
   if (!options.results.empty()) out << "results: " << terminal_text(options.results) << '\n';

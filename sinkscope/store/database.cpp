@@ -15,6 +15,7 @@ std::string_view schema_001_run();
 std::string_view schema_002_run_sum();
 std::string_view schema_003_effect();
 std::string_view schema_004_sheet();
+std::string_view schema_005_effect_change();
 }  // namespace sinkscope::embedded
 
 namespace sinkscope::store {
@@ -24,7 +25,7 @@ constexpr int kApplicationId = 0x534E4B53;  // "SNKS", shown by file(1)
 /// The scripts of schema/, by number.
 constexpr std::string_view (*kScripts[])() = {
     embedded::schema_001_run, embedded::schema_002_run_sum, embedded::schema_003_effect,
-    embedded::schema_004_sheet};
+    embedded::schema_004_sheet, embedded::schema_005_effect_change};
 constexpr int kSchemaVersion = std::size(kScripts);
 constexpr int kBusyMilliseconds = 2000;
 constexpr const char* kOpen = "open run store";

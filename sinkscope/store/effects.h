@@ -24,7 +24,9 @@ struct Effect {
   double kl = diagnostics::kNoData, top1 = diagnostics::kNoData;
   double rms = diagnostics::kNoData, rms_using = diagnostics::kNoData,
          rms_other = diagnostics::kNoData;
-  double shared_energy = diagnostics::kNoData, donor_cosine = diagnostics::kNoData;
+  double change_using = diagnostics::kNoData, change_other = diagnostics::kNoData;
+  double shared_energy = diagnostics::kNoData, donor_cosine = diagnostics::kNoData,
+         donor_loss = diagnostics::kNoData;
   double sink0_base = diagnostics::kNoData, sink0 = diagnostics::kNoData;
   double sink_pos_base = diagnostics::kNoData, sink_pos = diagnostics::kNoData;
 };
@@ -33,6 +35,7 @@ struct EffectMetric {
   std::string_view name;  ///< column of the table `effect`, key in JSON and CSV
   double Effect::*value;
   std::string_view unit, definition;
+  bool squares = false;  ///< over sequences: its root mean square, not its mean
 };
 std::span<const EffectMetric> effect_metrics();
 
@@ -44,6 +47,7 @@ class EffectStore {
   /// Errors as Store::open_or_create and Store::open.
   static std::unique_ptr<EffectStore> open_or_create(const std::filesystem::path& file,
                                                      const Facts& identity, bool overwrite);
+  /// In a store of an older schema the measures that it had no columns for are NaN.
   static std::unique_ptr<EffectStore> open(const std::filesystem::path& file);
   virtual ~EffectStore() = default;
 

@@ -1,5 +1,6 @@
 #include "sinkscope/store/effects.h"
 
+#include <SQLiteCpp/Database.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -48,6 +49,29 @@ TEST(Effects, NoneIsWrittenTwiceAndAnotherRunIsRefused) {
   EXPECT_THROW(store->put(one), Error);
   EXPECT_EQ(store->effects().size(), 1u);
   EXPECT_THROW(EffectStore::open_or_create(file, {{"seed", "1"}}, false), Error);
+}
+
+// As version 4 wrote it: read as it is, and brought up to date by a run that goes on.
+TEST(Effects, AStoreOfAnOlderSchemaIsReadAndUpgraded) {
+  const auto file = sinkscope::test::scratch_directory("effects-old") / "a.db";
+  const Facts identity = {{std::string(kInterventionsKey), "[\"x\"]"}};
+  Effect e = effect("x", 0, 0, 0, 3);
+  e.rms = 0.5, e.change_using = 0.25, e.sink_pos = 0.125;
+  EffectStore::open_or_create(file, identity, false)->put({&e, 1});
+  SQLite::Database(file.string(), SQLite::OPEN_READWRITE)
+      .exec(
+          "ALTER TABLE effect DROP COLUMN change_using; ALTER TABLE effect DROP COLUMN "
+          "change_other;"
+          "ALTER TABLE effect DROP COLUMN donor_loss; PRAGMA user_version = 4");
+  const Effect old = EffectStore::open(file)->effects().at(0);
+  EXPECT_EQ(old.rms, 0.5);
+  EXPECT_EQ(old.sink_pos, 0.125);
+  EXPECT_TRUE(std::isnan(old.change_using));
+  const auto store = EffectStore::open_or_create(file, identity, false);
+  e.sequence = 1;
+  store->put({&e, 1});
+  EXPECT_TRUE(std::isnan(store->effects().at(0).change_using));
+  EXPECT_EQ(store->effects().at(1).change_using, 0.25);
 }
 
 TEST(Effects, EveryMetricHasItsColumn) {

@@ -217,7 +217,9 @@ TEST(Sheet, AStoreOfSchema3IsUpgraded) {
   SQLite::Database(file.string(), SQLite::OPEN_READWRITE)
       .exec(
           "DROP TABLE sheet_table; DROP TABLE sheet_plot; DROP TABLE sheet_row;"
-          "DROP TABLE sheet_finding; PRAGMA user_version = 3");
+          "DROP TABLE sheet_finding; ALTER TABLE effect DROP COLUMN change_using;"
+          "ALTER TABLE effect DROP COLUMN change_other; ALTER TABLE effect DROP COLUMN donor_loss;"
+          "PRAGMA user_version = 3");
   put(*create(file), 0, {row(1, 1.0)});
   EXPECT_EQ(SheetStore::open(file)->rows("sweep").size(), 1u);
   EXPECT_GT(SQLite::Database(file.string()).execAndGet("PRAGMA user_version").getInt(), 3);

@@ -33,16 +33,17 @@ class Ablate {
   void run_forks(std::span<const WorkItem> items);
   void run_variants(std::span<const WorkItem> items);
   Comparison comparison_of(const WorkItem& item, int64_t stream, int64_t base) const;
+  void set_donor(size_t sequence, Comparison& comparison) const;
   void keep(std::span<const WorkItem> items, std::vector<store::Effect> effects);
   MeasurementContext context(std::span<const store::SequenceInfo* const> sequences) const {
     return {session_.model->spec(), options_.thresholds, sequences, options_.inputs.seed};
   }
   ComparisonSettings settings(bool keep_base) const {
-    return {options_.thresholds.epsilon, options_.position, keep_base};
+    return {options_.thresholds.epsilon, options_.position, keep_base, session_.inputs.row_losses};
   }
   forward::Runner runner();
   RenderOptions render_options() const;
-  void put_facts(int64_t untouched, double seconds);
+  void put_facts(std::span<const std::string> notes, double seconds);
 
   const AblateOptions& options_;
   Console& console_;
@@ -134,6 +135,8 @@ Comparison Ablate::comparison_of(const WorkItem& item, int64_t stream, int64_t b
     comparison.key = head.key;
     if (head.key >= 0) comparison.uses = &head.uses;
     comparison.later_layer = item.layer + 1;
+  } else if (item.intervention->reach == Reach::kLayer) {
+    comparison.later_layer = item.layer + 1;
   } else {
     comparison.later_layer = std::min<int64_t>(2, session_.model->spec().layers - 1);
     // Before its first edit a fork is not run: there is nothing of its own to count.
@@ -142,11 +145,21 @@ Comparison Ablate::comparison_of(const WorkItem& item, int64_t stream, int64_t b
           std::max(comparison.later_layer, forward::first_layer({base, item.edits}));
     }
   }
-  if (item.intervention->uses_donor && own.mean_final.defined()) {
-    const SequenceFacts& donor = facts_[(item.sequence + 1) % facts_.size()];
-    comparison.target = donor.mean_final - own.mean_final;
-  }
+  if (item.intervention->uses_donor) set_donor(item.sequence, comparison);
   return comparison;
+}
+
+void Ablate::set_donor(size_t sequence, Comparison& comparison) const {
+  const size_t donor = (sequence + 1) % facts_.size();
+  if (session_.inputs.message) {
+    const at::Tensor own = session_.inputs.message(*sequences_[sequence]),
+                     other = session_.inputs.message(*sequences_[donor]);
+    comparison.target_is_message = own.defined() && other.defined();
+    if (comparison.target_is_message) comparison.target = other - own;
+  }
+  if (!comparison.target.defined() && facts_[sequence].mean_final.defined()) {
+    comparison.target = facts_[donor].mean_final - facts_[sequence].mean_final;
+  }
 }
 
 void Ablate::keep(std::span<const WorkItem> items, std::vector<store::Effect> effects) {
@@ -207,14 +220,10 @@ void Ablate::run_pass(std::span<const WorkItem> items) {
   }
 }
 
-void Ablate::put_facts(int64_t untouched, double seconds) {
+void Ablate::put_facts(std::span<const std::string> notes, double seconds) {
   store::RunFacts facts = facts_of(session_);
   if (seconds > 0) facts.forward_s = seconds;
-  if (untouched > 0) {
-    facts.warnings.push_back(
-        fmt::format("{} edits of a head in a sequence would have changed nothing and were left out",
-                    untouched));
-  }
+  facts.warnings.insert(facts.warnings.end(), notes.begin(), notes.end());
   for (const auto& [key, value] : store::to_facts(facts)) store_->put_fact(key, value);
 }
 
@@ -251,8 +260,7 @@ int Ablate::run() {
     }
     done += count;
   }
-  put_facts(work.untouched,
-            done > 0 ? std::chrono::duration<double>(Clock::now() - begin).count() : 0);
+  put_facts(work.notes, done > 0 ? std::chrono::duration<double>(Clock::now() - begin).count() : 0);
   render_effects(*store_, render_options(), console_);
   return 0;
 }

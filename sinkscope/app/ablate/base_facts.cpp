@@ -83,7 +83,9 @@ void BaseFacts::judge_heads(const forward::LayerState& state, const forward::Seg
       head.key = -1;
       continue;
     }
-    head.event = !verdict.too_short && verdict.event && verdict.key == head.key;
+    const bool judged = !verdict.too_short && verdict.key == head.key;
+    head.event = judged && verdict.event;
+    head.conditional = judged && verdict.conditional;
     const int64_t group = h / (spec.heads / spec.kv_heads);
     head.value = v[head.key][group].clone();
     head.other = other_token(rows.rows, head.key, context_.seed, context_.sequences[stream]->id,

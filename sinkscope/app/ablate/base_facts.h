@@ -17,8 +17,8 @@ namespace sinkscope::app {
 /// What the unedited model does with one head in one sequence.
 struct HeadFacts {
   int64_t key = -1;  ///< the key that edits of the head act on; -1: too short to judge, no key
-  bool event = false;
-  at::Tensor value;        ///< [K] v at the key
+  bool event = false, conditional = false;  ///< a sink event at the key, a conditional sink there
+  at::Tensor value;                         ///< [K] v at the key
   int64_t other = -1;      ///< a seeded choice among the other tokens; -1: there is none
   at::Tensor other_value;  ///< [K]
   std::vector<bool> uses;  ///< [T] queries with A_i,key >= event_mass

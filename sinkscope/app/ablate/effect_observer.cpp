@@ -54,12 +54,18 @@ void EffectObserver::keep_base(Tap tap, const at::Tensor& rows, const forward::S
   std::vector<BaseRow*> places;
   for (int64_t r = 0; r < segment.rows; ++r) places.push_back(&kept[segment.first_position + r]);
   const at::Tensor top = tap == Tap::kLogits ? rows.argmax(1) : at::Tensor();
+  const bool of_task = tap == Tap::kFinalNorm && settings_.row_losses;
+  const at::Tensor losses =
+      of_task ? settings_.row_losses(*context_.sequences[static_cast<size_t>(segment.stream)],
+                                     segment.first_position, rows)
+              : at::Tensor();
   at::parallel_for(0, segment.rows, 1, [&](int64_t begin, int64_t end) {
     const c10::NoGradGuard no_grad;
     for (int64_t r = begin; r < end; ++r) {
       BaseRow& row = *places[static_cast<size_t>(r)];
       if (tap == Tap::kFinalNorm) {
         row.final = rows[r].clone();
+        if (of_task) row.loss = losses.data_ptr<double>()[r];
         continue;
       }
       const float* logits = rows.data_ptr<float>() + r * rows.size(1);
@@ -71,6 +77,29 @@ void EffectObserver::keep_base(Tap tap, const at::Tensor& rows, const forward::S
       if (next < ids.size()) row.loss = row.normaliser - logits[ids[next]];
     }
   });
+}
+
+/// Loss of a task, against its own target and against the donor's.
+void EffectObserver::compare_losses(const at::Tensor& rows, const forward::Segment& segment,
+                                    size_t c) {
+  const Comparison& comparison = comparisons_[c];
+  const auto losses_of = [&](const at::Tensor& x) {
+    return settings_.row_losses(*context_.sequences[static_cast<size_t>(comparison.base)],
+                                segment.first_position, x);
+  };
+  const at::Tensor own = losses_of(rows);
+  // What is still wanted of y by target + message is what target wants of y - message.
+  const at::Tensor donors =
+      comparison.target_is_message ? losses_of(rows - comparison.target) : at::Tensor();
+  Sums& sums = sums_[c];
+  for (int64_t r = 0; r < segment.rows; ++r) {
+    const double loss = own.data_ptr<double>()[r];
+    if (std::isnan(loss)) continue;
+    ++sums.counted;
+    sums.loss += loss;
+    sums.loss_base += base_.at(comparison.base).at(segment.first_position + r).loss;
+    if (donors.defined()) sums.donor_loss += donors.data_ptr<double>()[r];
+  }
 }
 
 void EffectObserver::compare_finals(const float* row, const BaseRow& base, int64_t position,
@@ -91,7 +120,7 @@ void EffectObserver::compare_finals(const float* row, const BaseRow& base, int64
   }
   const bool uses = comparison.uses && (*comparison.uses)[static_cast<size_t>(position)];
   sums.change[uses] += change, sums.size[uses] += size;
-  ++sums.recipients;
+  ++sums.recipients[uses];
 }
 
 void EffectObserver::compare(Tap tap, const at::Tensor& rows, const forward::Segment& segment,
@@ -102,6 +131,7 @@ void EffectObserver::compare(Tap tap, const at::Tensor& rows, const forward::Seg
   const std::vector<int32_t>& own =
       ids_of(segment.stream < std::ssize(context_.sequences) ? segment.stream : comparison.base);
   const at::Tensor top = tap == Tap::kLogits ? rows.argmax(1) : at::Tensor();
+  if (tap == Tap::kFinalNorm && settings_.row_losses) compare_losses(rows, segment, c);
   for (int64_t r = 0; r < segment.rows; ++r) {
     const int64_t place = segment.first_position + r;
     int64_t position = place;
@@ -121,7 +151,7 @@ void EffectObserver::compare(Tap tap, const at::Tensor& rows, const forward::Seg
     const float* logits = rows.data_ptr<float>() + r * rows.size(1);
     const double normaliser = log_sum_exp(logits, rows.size(1));
     Sums& sums = sums_[c];
-    ++sums.predicted;
+    ++sums.counted, ++sums.predicted;
     sums.loss += normaliser - logits[ids[next]];
     sums.loss_base += before.loss;
     sums.kl += before.mean_logit - before.normaliser - dot_product(before.probabilities, rows[r]) +
@@ -183,9 +213,13 @@ std::vector<store::Effect> EffectObserver::effects() const {
     const Sums& sums = sums_[c];
     store::Effect effect;
     effect.key = comparison.key;
+    if (sums.counted > 0) {
+      const auto n = static_cast<double>(sums.counted);
+      effect.loss_base = sums.loss_base / n, effect.loss = sums.loss / n;
+      if (comparison.target_is_message) effect.donor_loss = sums.donor_loss / n;
+    }
     if (sums.predicted > 0) {
       const auto n = static_cast<double>(sums.predicted);
-      effect.loss_base = sums.loss_base / n, effect.loss = sums.loss / n;
       effect.kl = std::max(0.0, sums.kl / n);  // below 0 only by rounding
       effect.top1 = static_cast<double>(sums.same_top) / n;
     }
@@ -198,9 +232,17 @@ std::vector<store::Effect> EffectObserver::effects() const {
       effect.rms_using = rms(sums.change[1], sums.size[1]);
       effect.rms_other = rms(sums.change[0], sums.size[0]);
     }
-    if (change > 0) {
+    const auto per_channel = [&](int uses) {
+      const auto numbers = static_cast<double>(sums.recipients[uses] * context_.spec.width);
+      return rms(sums.change[uses], numbers);
+    };
+    effect.change_using = per_channel(1), effect.change_other = per_channel(0);
+    // A value put in the place of its equal still moves the last bits: 2e-7 of the states.
+    constexpr double kRounding = 1e-6;
+    if (change > kRounding * kRounding * (sums.size[0] + sums.size[1])) {
       const double shared = dot_product(sums.mean_change, sums.mean_change);
-      effect.shared_energy = shared / static_cast<double>(sums.recipients) / change;
+      const auto recipients = static_cast<double>(sums.recipients[0] + sums.recipients[1]);
+      effect.shared_energy = shared / recipients / change;
       if (comparison.target.defined()) {
         const double size = std::sqrt(shared * dot_product(comparison.target, comparison.target));
         if (size > 0) effect.donor_cosine = dot_product(sums.mean_change, comparison.target) / size;

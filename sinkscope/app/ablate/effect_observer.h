@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <vector>
@@ -19,6 +20,7 @@ struct Comparison {
   int64_t key = -1;               ///< the edited key: not a recipient; -1: every token is one
   const std::vector<bool>* uses = nullptr;  ///< by position: splits rms; null: no split
   at::Tensor target;                        ///< [D] direction for donor_cosine; undefined: none
+  bool target_is_message = false;           ///< what the task wants instead: donor_loss is defined
   int64_t later_layer = 0;                  ///< sinks are counted from this layer on
 };
 
@@ -26,6 +28,9 @@ struct ComparisonSettings {
   double epsilon = 0.3;
   int64_t position = 0;    ///< of sink_pos
   bool keep_base = false;  ///< comparisons come long after their base: its rows are kept
+  /// As Inputs::row_losses: the loss of models without logits; empty: that of the next token.
+  std::function<at::Tensor(const store::SequenceInfo&, int64_t first, const at::Tensor& rows)>
+      row_losses = {};
 };
 
 /// Compares the outputs of edited streams with those of their bases while the rows pass by: the
@@ -50,15 +55,15 @@ class EffectObserver : public forward::Observer {
     at::Tensor probabilities;  // [V]
     double normaliser = 0;     // log sum exp of its logits
     double mean_logit = 0;     // sum_v p_v l_v
-    double loss = 0;           // of the token that follows, where one does
+    double loss = 0;           // of the token that follows, or of the task; NaN: none
     int64_t top = -1;
   };
   struct Sums {
-    double loss_base = 0, loss = 0, kl = 0;
-    int64_t predicted = 0, same_top = 0;
+    double loss_base = 0, loss = 0, donor_loss = 0, kl = 0;
+    int64_t counted = 0, predicted = 0, same_top = 0;
     double change[2] = {0, 0}, size[2] = {0, 0};  // [uses]
-    at::Tensor mean_change;                       // [D] double, a sum
-    int64_t recipients = 0;
+    int64_t recipients[2] = {0, 0};
+    at::Tensor mean_change;  // [D] double, a sum
   };
   struct SinkCount {
     std::vector<int64_t> first, position;  // by layer: heads whose alpha exceeds epsilon
@@ -71,6 +76,7 @@ class EffectObserver : public forward::Observer {
   void keep_base(forward::Tap tap, const at::Tensor& rows, const forward::Segment& segment);
   void compare(forward::Tap tap, const at::Tensor& rows, const forward::Segment& segment,
                size_t comparison);
+  void compare_losses(const at::Tensor& rows, const forward::Segment& segment, size_t comparison);
   void compare_finals(const float* row, const BaseRow& base, int64_t position, size_t comparison);
   double sink_share(const SinkCount& count, bool position, int64_t from) const;
 

@@ -10,16 +10,18 @@ namespace {
 using forward::Edit;
 using Edits = std::vector<Edit>;
 
-/// The value at the head's key <- `value`; nothing where it is the same already.
+/// The value at the head's key <- `value`, also where that is the same already: an input that is
+/// the same in every sequence makes it so (method.md section 6, identical by construction).
 Edits value_edit(const EditRequest& r, const at::Tensor& value) {
   const HeadFacts& own = r.head_of(r.own());
-  if (own.key < 0 || own.value.equal(value)) return {};
+  if (own.key < 0 || !value.defined()) return {};
   return {forward::ValueEdit{r.layer, r.head, own.key, value}};
 }
 
 Edits zero_sink_value(const EditRequest& r) {
   const HeadFacts& own = r.head_of(r.own());
-  return own.key < 0 ? Edits{} : value_edit(r, at::zeros_like(own.value));
+  if (own.key < 0 || !own.value.any().item<bool>()) return {};
+  return {forward::ValueEdit{r.layer, r.head, own.key, {}}};
 }
 
 Edits zero_sink_payload(const EditRequest& r) {
@@ -28,20 +30,25 @@ Edits zero_sink_payload(const EditRequest& r) {
   return {forward::ValueEdit{r.layer, r.head, own.key, {}, true}};
 }
 
-/// The mean of the other sequences' sink values, over those where the head has an event: held out
-/// by leaving the edited sequence out.
-Edits mean_sink_value(const EditRequest& r) {
-  at::Tensor sum;
-  double count = 0;
-  for (size_t s = 0; s < r.facts.size(); ++s) {
-    const HeadFacts& head = r.head_of(r.facts[s]);
-    if (s == r.sequence || !head.event) continue;
-    const at::Tensor value = head.value.to(at::kDouble);
-    sum = sum.defined() ? sum + value : value;
-    ++count;
+/// Mean of the sink values of the sequences where the head has a sink event or, where it has none
+/// anywhere, a conditional sink; undefined without either. `held_out`: the edited one is left out.
+at::Tensor mean_sink(const EditRequest& r, bool held_out) {
+  for (const auto sink : {&HeadFacts::event, &HeadFacts::conditional}) {
+    at::Tensor sum;
+    double count = 0;
+    for (size_t s = 0; s < r.facts.size(); ++s) {
+      const HeadFacts& head = r.head_of(r.facts[s]);
+      if ((held_out && s == r.sequence) || !(head.*sink)) continue;
+      const at::Tensor value = head.value.to(at::kDouble);
+      sum = sum.defined() ? sum + value : value;
+      ++count;
+    }
+    if (sum.defined()) return (sum / count).to(at::kFloat);
   }
-  return sum.defined() ? value_edit(r, (sum / count).to(at::kFloat)) : Edits{};
+  return {};
 }
+
+Edits mean_sink_value(const EditRequest& r) { return value_edit(r, mean_sink(r, true)); }
 
 Edits donor_sink_value(const EditRequest& r) {
   const HeadFacts& donor = r.head_of(r.donor());
@@ -92,28 +99,17 @@ Edits resample_head(const EditRequest& r) {
   return {forward::HeadEdit{r.layer, r.head, z.index_select(0, place).contiguous()}};
 }
 
-/// The payload is the mean of the sequences' sink values where the head has an event; without one
-/// the head keeps its own token alone.
+/// Without a mean sink value the head keeps its own token alone.
 Edits local_only(const EditRequest& r) {
   const HeadFacts& own = r.head_of(r.own());
-  at::Tensor sum;
-  double count = 0;
-  for (const SequenceFacts& facts : r.facts) {
-    const HeadFacts& head = r.head_of(facts);
-    if (!head.event) continue;
-    const at::Tensor value = head.value.to(at::kDouble);
-    sum = sum.defined() ? sum + value : value;
-    ++count;
-  }
-  const at::Tensor payload = sum.defined() ? (sum / count).to(at::kFloat) : at::Tensor();
-  return {forward::LocalEdit{r.layer, r.head, std::max<int64_t>(own.key, 0), payload}};
+  return {forward::LocalEdit{r.layer, r.head, std::max<int64_t>(own.key, 0), mean_sink(r, false)}};
 }
 
 // clang-format off
 constexpr Intervention kRows[] = {
     {"zero-sink-value", Reach::kHead, "the value at the key is 0; the weights stay", zero_sink_value},
     {"zero-sink-payload", Reach::kHead, "the same for the other queries; the key's own keeps it", zero_sink_payload},
-    {"mean-sink-value", Reach::kHead, "the value at the key is the head's mean one over the other sequences where it has an event", mean_sink_value},
+    {"mean-sink-value", Reach::kHead, "the value at the key is the head's mean one over the other sequences where it has a sink", mean_sink_value},
     {"donor-sink-value", Reach::kHead, "the value at the key is the next sequence's at its own key", donor_sink_value, nullptr, true},
     {"donor-nonsink-value", Reach::kHead, "the value at the key is the next sequence's at a random other token", donor_nonsink_value, nullptr, true},
     {"zero-nonsink-value", Reach::kHead, "control: the value of a random other token is 0", zero_nonsink_value},

@@ -14,6 +14,7 @@ namespace sinkscope::app {
 /// Of what an intervention has one result per sequence.
 enum class Reach {
   kHead,    ///< one head
+  kLayer,   ///< one block
   kModel,   ///< blocks, positions or channels of the whole model
   kTokens,  ///< the input itself
 };
@@ -25,7 +26,7 @@ struct EditRequest {
   std::span<const SequenceFacts> facts;  ///< of every sequence of the run
   size_t sequence = 0;                   ///< place in `facts`
   int64_t tokens = 0;                    ///< T of the sequence
-  int64_t layer = -1, head = -1;         ///< for kHead
+  int64_t layer = -1, head = -1;         ///< layer for kHead and kLayer, head for kHead
 
   const SequenceFacts& own() const { return facts[sequence]; }
   /// The sequence after this one (method.md section 6, protocol); this one where it is alone.

@@ -1,4 +1,5 @@
-// Edits of blocks, positions and channels of the whole model (method.md sections 5, 6, 12, 17).
+// Edits of one block, and of blocks, positions and channels of the whole model (method.md sections
+// 5, 6, 12, 17).
 
 #include <ATen/ATen.h>
 
@@ -74,6 +75,7 @@ Edits scale_p0(const EditRequest& r) {
 
 Edits zero_mlp_p0(const EditRequest& r) {
   Edits edits;
+  if (!r.spec.mlp) return edits;
   for (const int64_t b : blocks_of(r, {0, 1})) {
     edits.push_back(forward::BranchEdit{b, 0, forward::Branch::kMlp, 0});
   }
@@ -127,8 +129,15 @@ Edits force_sink(const EditRequest& r) {
   return edits;
 }
 
+Edits zero_attention(const EditRequest& r) {
+  Edits edits;
+  for (int64_t h = 0; h < r.spec.heads; ++h) edits.push_back(forward::HeadEdit{r.layer, h, {}});
+  return edits;
+}
+
 // clang-format off
 constexpr Intervention kRows[] = {
+    {"zero-attention", Reach::kLayer, "no head of the block writes anything; for each of --blocks (all)", zero_attention},
     {"mask-p0", Reach::kModel, "no head of --blocks (all) attends to position 0", mask_p0},
     {"self-only", Reach::kModel, "position --pos sees only itself in --blocks (0)", self_only},
     {"open-p0", Reach::kModel, "position 0 sees every key in --blocks (0)", open_p0},

@@ -18,24 +18,26 @@ struct WorkItem {
   const Intervention* intervention = nullptr;
   int64_t layer = -1, head = -1;
   size_t sequence = 0;               // place in the run
-  std::vector<forward::Edit> edits;  // kHead, kModel
+  std::vector<forward::Edit> edits;  // all but kTokens
   TokenVariant variant;              // kTokens
 };
 
-/// Everything that is to be done, by sequence, and what touches nothing.
+/// Everything that is to be done, by sequence, and what a reader of the results has to know.
 struct Work {
   std::vector<WorkItem> items;
-  int64_t untouched = 0;
+  std::vector<std::string> notes;  ///< what touches nothing, what is identical by construction
 };
 
-/// Heads that --heads names, as (layer, head). "auto": those with a sink event in some sequence.
+/// Heads that --heads names, as (layer, head). "auto": those with a sink event or a conditional
+/// sink in some sequence.
 /// Throws kNoEffect when there is none, kUsage for a wrong list.
 std::vector<std::pair<int64_t, int64_t>> chosen_heads(const AblateOptions& options,
                                                       const model::ModelSpec& spec,
                                                       std::span<const SequenceFacts> facts);
 
-/// Items of every chosen intervention that are not in `done`. Throws kNoEffect naming an
-/// intervention that touches nothing anywhere.
+/// Items of every chosen intervention that are not in `done`. An intervention that touches nothing
+/// anywhere is left out with a note where "all" chose it; throws kNoEffect where it was named, or
+/// when nothing is left.
 Work make_work(std::span<const Intervention* const> interventions, const AblateOptions& options,
                const model::ModelSpec& spec, std::span<const SequenceFacts> facts,
                std::span<const store::SequenceInfo* const> sequences,
