@@ -8,6 +8,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <thread>
 
 #include "sinkscope/app/progress.h"
 #include "sinkscope/app/render.h"
@@ -17,6 +18,7 @@
 #include "sinkscope/app/version.h"
 #include "sinkscope/base/error.h"
 #include "sinkscope/base/sha256.h"
+#include "sinkscope/forward/kernels/linear.h"
 #include "sinkscope/report/sheet.h"
 #include "sinkscope/report/tensorboard.h"
 #include "sinkscope/store/run_facts.h"
@@ -108,14 +110,20 @@ class Run {
   /// step again, and never misses one.
   void record() {
     const int64_t step = trainer_.steps_done();
-    trainer_.write_model(folder_);
+    // Measured first: numbers that went bad must not replace the last good model.
+    const fs::path fresh = folder_ / "recording";
+    trainer_.write_model(fresh);
     const int64_t unit = first_unit_ + step;
     if (!recorded_.contains(unit)) {
-      const ModelRecord record = recorder_.record(trainer_, folder_);
+      const ModelRecord record = recorder_.record(trainer_, fresh);
       const StepFacts facts{step, trainer_.running_loss(), last_.gradient_norm, last_.rate};
       sheet_.put(unit, record_rows(run_, facts, record));
       recorded_.insert(unit);
     }
+    for (const char* name : {"model.safetensors", "config.json"}) {
+      fs::rename(fresh / name, folder_ / name);
+    }
+    fs::remove(fresh);
     add_events(step);
     if (is_recorded(step, checkpoint_every(), steps_)) {
       trainer_.write_model(folder_ / "checkpoints" / fmt::format("step{}", step));
@@ -179,7 +187,8 @@ store::Facts identity_of(const TrainOptions& options, const std::vector<TrainRun
           {"train.optimiser", nlohmann::json(first.optimiser.name).dump()},
           {"train.lr", nlohmann::json(first.optimiser.rate).dump()},
           {"train.record_sequences", std::to_string(options.record_sequences)},
-          {"train.sha256", nlohmann::json(sha256_bytes(std::as_bytes(std::span(all)))).dump()}};
+          {"train.variants_sha256",
+           nlohmann::json(sha256_bytes(std::as_bytes(std::span(all)))).dump()}};
 }
 
 /// Removes what an earlier command left; other files of the folder stay.
@@ -221,7 +230,11 @@ int train(const TrainOptions& options, Console& console) {
   render.report = options.report;
   render.overwrite = options.overwrite;
   check_outputs(render, console);
-  if (options.threads > 0) at::set_num_threads(options.threads);
+  forward::kernels::prepare_process();
+  // In any case, and after that: a LibTorch built against OpenBLAS starts with one thread.
+  at::set_num_threads(options.threads > 0
+                          ? options.threads
+                          : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
   const std::vector<TrainRun> runs = plan_runs(options);
   const fs::path folder = options.output.empty() ? options.task : options.output;
   const fs::path store_file = folder / "train.db";
