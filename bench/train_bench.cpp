@@ -22,8 +22,8 @@ constexpr Recipe kDamping{"conditional-damping", "{}"}, kBroadcast{"global-broad
 struct Setup {
   Setup(const Recipe& recipe, int64_t sequences)
       : task(find_task(recipe.task).make(io::Config::parse(recipe.settings, "bench"))) {
-    at::set_num_threads(2);
     forward::kernels::prepare_process();
+    at::set_num_threads(2);  // after that: OpenBLAS' own setting changes it
     options.batch = sequences;
     options.steps = 1 << 20;
   }

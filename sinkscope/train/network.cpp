@@ -152,13 +152,17 @@ Outputs run_network(const ModelSpec& spec, const Parameters& parameters, const B
   return Network(spec, parameters, batch).run();
 }
 
-at::Tensor common_mode_penalty(const Outputs& outputs) {
-  at::Tensor sum = at::zeros({}, at::kFloat);
+at::Tensor common_mode_energies(const Outputs& outputs) {
+  std::vector<at::Tensor> rows;
   for (const at::Tensor& o : outputs.attention) {
-    const at::Tensor shared = o.mean(1).square().sum(-1).mean(), all = o.square().sum(-1).mean();
-    sum = sum + shared / (all + 1e-12);
+    rows.push_back(
+        at::stack({o.mean(1).square().sum(), o.square().sum() / static_cast<double>(o.size(1))}));
   }
-  return sum;
+  return at::stack(rows);
+}
+
+at::Tensor common_mode_penalty(const at::Tensor& energies) {
+  return (energies.select(1, 0) / (energies.select(1, 1) + 1e-12)).sum();
 }
 
 }  // namespace sinkscope::train

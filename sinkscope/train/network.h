@@ -21,9 +21,13 @@ struct Outputs {
 /// maps of the batch are held whole, since backward() needs them.
 Outputs run_network(const model::ModelSpec& spec, const Parameters& parameters, const Batch& batch);
 
-/// Sum over blocks of E(mean_i o_i) / (E(o) + 1e-12), E the mean energy over the batch (method.md
-/// section 17, common-mode penalty): 1 for an update that all tokens share, 0 for a centred one.
-/// Its gradient goes through numerator and denominator.
-at::Tensor common_mode_penalty(const Outputs& outputs);
+/// Energies by block, summed over sequences: of the update's mean over tokens, and of the update,
+/// averaged over tokens. [L, 2]
+at::Tensor common_mode_energies(const Outputs& outputs);
+
+/// Sum over blocks of E(mean_i o_i) / (E(o) + 1e-12) (method.md section 17, common-mode penalty): 1
+/// for an update that all tokens share, 0 for a centred one. `energies`: common_mode_energies() of
+/// a batch divided by its sequences. Its gradient goes through numerator and denominator.
+at::Tensor common_mode_penalty(const at::Tensor& energies);
 
 }  // namespace sinkscope::train

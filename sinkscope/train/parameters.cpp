@@ -78,12 +78,30 @@ Parameters::Parameters(const model::ModelSpec& spec, uint64_t seed, double gate_
         entry.ours.ends_with(".bias") ? entry.ours.substr(0, entry.ours.size() - 5) : entry.ours;
     const uint64_t key =
         mix(seed, {static_cast<uint64_t>(Purpose::kParameters), hash_of(entry.ours)});
-    at::Tensor view = values_.narrow(0, entry.first, entry.elements).view(entry.shape);
-    view.copy_(initial(entry, key, gate_bias, inputs[matrix]));
-    view = view.detach().requires_grad_(true);
-    view.mutable_grad() = gradients_.narrow(0, entry.first, entry.elements).view(entry.shape);
-    views_[entry.ours] = view;
+    values_.narrow(0, entry.first, entry.elements)
+        .view(entry.shape)
+        .copy_(initial(entry, key, gate_bias, inputs[matrix]));
+    views_[entry.ours] = view_of(entry);
   }
+}
+
+at::Tensor Parameters::view_of(const Entry& entry) const {
+  const at::Tensor view = values_.narrow(0, entry.first, entry.elements)
+                              .view(entry.shape)
+                              .detach()
+                              .requires_grad_(true);
+  view.mutable_grad() = gradients_.narrow(0, entry.first, entry.elements).view(entry.shape);
+  return view;
+}
+
+Parameters Parameters::with_own_gradients() const {
+  Parameters copy = *this;
+  copy.gradients_ = at::zeros_like(gradients_);
+  for (const Entry& entry : entries_) {
+    copy.views_[entry.ours] =
+        copy.view_of(entry).requires_grad_(views_.at(entry.ours).requires_grad());
+  }
+  return copy;
 }
 
 const at::Tensor& Parameters::at(std::string_view ours) const {

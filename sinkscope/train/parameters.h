@@ -31,6 +31,9 @@ class Parameters {
   /// its name alone, so variants of a model share what they have in common.
   Parameters(const model::ModelSpec& spec, uint64_t seed, double gate_bias);
 
+  /// The same weights, in the same memory, with gradients of their own.
+  Parameters with_own_gradients() const;
+
   /// A weight by our name; undefined where the model has none. Requires a gradient.
   const at::Tensor& at(std::string_view ours) const;
   model::Linear linear(const std::string& ours) const { return {at(ours), at(ours + ".bias")}; }
@@ -47,6 +50,8 @@ class Parameters {
   const Entry& entry_of(int64_t index) const;
 
  private:
+  at::Tensor view_of(const Entry& entry) const;
+
   std::vector<Entry> entries_;
   at::Tensor values_, gradients_;
   std::map<std::string, at::Tensor, std::less<>> views_;  // by our name

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sinkscope/model/model_spec.h"
-#include "sinkscope/train/network.h"
+#include "sinkscope/train/gradients.h"
 #include "sinkscope/train/optimiser.h"
 #include "sinkscope/train/options.h"
 #include "sinkscope/train/parameters.h"
@@ -15,8 +15,8 @@
 
 namespace sinkscope::train {
 
-/// Everything that decides what a run's steps do, as JSON text: two runs must share it to go on from
-/// each other's files.
+/// Everything that decides what a run's steps do, as JSON text: two runs must share it to go on
+/// from each other's files.
 std::string identity_of(const Task& task, const model::ModelSpec& spec,
                         const TrainerOptions& options);
 
@@ -55,7 +55,6 @@ class Trainer {
   void load(const std::filesystem::path& file);
 
  private:
-  at::Tensor task_loss(const Batch& batch, const Outputs& outputs) const;
   void check_finite(double loss) const;
   void check_identity(const std::filesystem::path& file, std::string_view found) const;
 
@@ -63,6 +62,7 @@ class Trainer {
   model::ModelSpec spec_;
   TrainerOptions options_;
   Parameters parameters_;
+  Gradients gradients_;  // reads parameters_
   Optimiser optimiser_;
   int64_t done_ = 0;
   double running_loss_ = 0;
