@@ -6,7 +6,7 @@ import { render } from "preact";
 import { App, Problem } from "./app";
 import { readDocument } from "./data/read";
 import { Sheet } from "./data/sheet";
-import { Theory } from "./views/theory";
+import { SheetPage } from "./views/sheet";
 
 const root = document.getElementById("app");
 if (root) {
@@ -14,8 +14,8 @@ if (root) {
   try {
     const data = readDocument(document.getElementById("data")?.textContent ?? "");
     if (data instanceof Sheet) {
-      document.title = `sinkscope theory: ${data.what || "report"}`;
-      render(<Theory sheet={data} />, root);
+      document.title = `sinkscope ${data.training ? "train" : "theory"}: ${data.subject || "report"}`;
+      render(<SheetPage sheet={data} />, root);
     } else {
       const name = String(data.scan.model["path"] ?? "")
         .replace(/[\\/]+$/, "")

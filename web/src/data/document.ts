@@ -96,7 +96,7 @@ export interface SheetTable {
 
 /// A picture of one table; every name is one of its columns, "" for none.
 export interface SheetPlot {
-  kind: "lines" | "log-log" | "map";
+  kind: "lines" | "log-x" | "log-log" | "map";
   table: string;
   title: string;
   x: string;
@@ -108,11 +108,12 @@ export interface SheetPlot {
   fit: string;
 }
 
-/// sinkscope.theory/1
+/// sinkscope.theory/1, and sinkscope.train/1 with `task` in place of `what`
 export interface SheetDocument {
   schema: string;
   tool?: Section;
   what?: string | null;
+  task?: string | null;
   settings?: Section;
   tables?: SheetTable[];
   plots?: SheetPlot[];

@@ -2,7 +2,7 @@ import type { PageDocument, SheetDocument } from "./document";
 import { Page } from "./page";
 import { Sheet } from "./sheet";
 
-const kSchema = /^(sinkscope\.(?:page|theory)\/1)(\.|$)/;
+const kSchema = /^(sinkscope\.(?:page|theory|train)\/1)(\.|$)/;
 
 /// The document of the page. Throws an Error whose message is for the reader of the page.
 export function readDocument(text: string): Page | Sheet {
@@ -19,11 +19,12 @@ export function readDocument(text: string): Page | Sheet {
     case "sinkscope.page/1":
       return new Page(document as PageDocument);
     case "sinkscope.theory/1":
+    case "sinkscope.train/1":
       return new Sheet(document as SheetDocument);
     default:
       throw new Error(
-        `the data has schema ${JSON.stringify(document?.schema)}, this page reads sinkscope.page/1 and ` +
-          "sinkscope.theory/1",
+        `the data has schema ${JSON.stringify(document?.schema)}, this page reads sinkscope.page/1, ` +
+          "sinkscope.theory/1 and sinkscope.train/1",
       );
   }
 }

@@ -4,12 +4,23 @@ import { list } from "./page";
 
 const kMostColumns = 100;
 const kMostTitle = 300;
-const kPlotKinds = ["lines", "log-log", "map"];
+const kPlotKinds = ["lines", "log-x", "log-log", "map"];
+const kTrainSchema = /^sinkscope\.train\//;
 
-/// What the view of a calculator reads: tables whose rows fit their columns, and plots whose columns
-/// exist. What does not fit is left out and named in `notices`.
+/// Of a training: the columns that name a row's run, its step and the run's arm, and the table of
+/// the results.
+export const kRunColumn = "run";
+const kStepColumn = "step";
+const kArmColumn = "arm";
+const kResultsTable = "results";
+
+/// What the view of a calculator or of a training reads: tables whose rows fit their columns, and
+/// plots whose columns exist. What does not fit is left out and named in `notices`.
 export class Sheet {
-  readonly what: string;
+  /// of a training, not of a calculator
+  readonly training: boolean;
+  /// the calculator or the task
+  readonly subject: string;
   readonly settings: Section;
   readonly findings: string[];
   readonly warnings: string[];
@@ -18,7 +29,8 @@ export class Sheet {
   readonly plots: SheetPlot[] = [];
 
   constructor(readonly document: SheetDocument) {
-    this.what = typeof document.what === "string" ? document.what : "";
+    this.training = kTrainSchema.test(document.schema);
+    this.subject = text(this.training ? document.task : document.what);
     this.settings = section(document.settings);
     this.findings = list<unknown>(document.findings).filter(isText);
     this.warnings = list<unknown>(document.warnings).filter(isText);
@@ -28,6 +40,47 @@ export class Sheet {
 
   table(name: string): SheetTable | undefined {
     return this.tables.find((table) => table.name === name);
+  }
+
+  /// The runs of a training, in the order of its tables.
+  runs(): string[] {
+    const names = new Set<string>();
+    if (!this.training) return [];
+    for (const table of this.tables) {
+      const column = columnOf(table, kRunColumn);
+      for (const row of table.rows) {
+        const name = row[column];
+        if (isText(name)) names.add(name);
+      }
+    }
+    return [...names];
+  }
+
+  /// The arm of each run, as the table of results has it.
+  arms(): Map<string, string> {
+    const arms = new Map<string, string>();
+    const table = this.training ? this.table(kResultsTable) : undefined;
+    if (!table) return arms;
+    const [run, arm] = [kRunColumn, kArmColumn].map((name) => columnOf(table, name));
+    for (const row of table.rows) {
+      const [name, of] = [row[run!], row[arm!]];
+      if (isText(name) && isText(of)) arms.set(name, of);
+    }
+    return arms;
+  }
+
+  /// Whether a training adds to the table while it goes on.
+  isRecord(table: SheetTable): boolean {
+    return this.training && table.name !== kResultsTable && columnOf(table, kStepColumn) >= 0;
+  }
+
+  /// The same sheet with the rows of one run alone; tables without runs as they are.
+  ofRun(run: string): Sheet {
+    const tables = this.tables.map((table) => {
+      const column = columnOf(table, kRunColumn);
+      return column < 0 ? table : { ...table, rows: table.rows.filter((row) => row[column] === run) };
+    });
+    return Object.assign(Object.create(Sheet.prototype) as Sheet, this, { tables });
   }
 
   private note(text: string): void {
@@ -112,7 +165,7 @@ export class Sheet {
     if (!table) return `no table "${plot.table}"`;
     const map = plot.kind === "map";
     const numbers = map ? [] : [plot.y, ...[plot.lower, plot.upper].filter((name) => name !== "")];
-    if (plot.kind === "log-log") numbers.push(plot.x);
+    if (plot.kind.startsWith("log-")) numbers.push(plot.x);
     const columns = [plot.x, plot.y, ...(map ? [plot.value] : []), ...plot.series, ...numbers];
     for (const name of columns) {
       if (columnOf(table, name) < 0) return `table "${plot.table}" has no column "${name}"`;

@@ -11,9 +11,11 @@ import {
   type LinePlan,
   linesDrawing,
   type Place,
+  strokeOf,
   tickRoom,
   valueText,
   xAxisOf,
+  xValue,
   yAxisOf,
 } from "../plot/lines";
 import { kFont, kTextSize, type Pen } from "../plot/pen";
@@ -21,7 +23,7 @@ import { useFrame } from "../ui/context";
 import { tick } from "../ui/format";
 import { useWidth } from "../ui/hooks";
 import type { Palette } from "../ui/theme";
-import { Figure } from "./figure";
+import { Figure, type Csv } from "./figure";
 
 interface LineChartProps {
   id: string;
@@ -38,7 +40,7 @@ const kHeight = 320;
 /// pixels from one tick of the x axis to the next
 const kTickRoom = 70;
 
-function uplotOptions(plan: LinePlan, palette: Palette, width: number): uPlot.Options {
+function uplotOptions(plan: LinePlan, palette: Palette, width: number, height: number): uPlot.Options {
   const font = `${kTextSize}px ${kFont}`;
   const axis = yAxisOf(plan);
   const common: uPlot.Axis = {
@@ -51,18 +53,24 @@ function uplotOptions(plan: LinePlan, palette: Palette, width: number): uPlot.Op
     filter: (_u, ticks) => ticks, // uPlot's own would leave out ticks of a log axis
   };
   const dots = plan.x.length <= kMostMarks;
-  const xTick = (x: number) => plan.xNames?.[x] ?? tick(x);
+  const xTick = (x: number) => {
+    const value = xValue(plan, x);
+    return typeof value === "number" ? tick(value) : value;
+  };
   const xTicks = (u: uPlot, low: number, high: number) =>
     xAxisOf(plan, low, high, Math.max(2, Math.floor(u.width / kTickRoom)))
       .ticks.map((t) => t.value)
       .filter((value) => value >= low && value <= high);
   return {
     width,
-    height: kHeight,
+    height,
     legend: {
       markers: {
         width: 3,
-        stroke: (_u, i) => palette.series[plan.series[i - 1]?.color ?? 0] ?? palette.text,
+        stroke: (_u, i) => {
+          const series = plan.series[i - 1];
+          return series ? strokeOf(series, palette).color : palette.text;
+        },
         fill: () => "transparent",
         dash: (_u, i) =>
           plan.series[i - 1]?.dash ? (plan.series[i - 1]!.dash![0]! > 4 ? "dashed" : "dotted") : "solid",
@@ -92,14 +100,15 @@ function uplotOptions(plan: LinePlan, palette: Palette, width: number): uPlot.Op
     series: [
       { label: plan.xName, value: (_u, x) => (x === null ? "–" : (plan.xText?.(x) ?? xTick(x))) },
       ...plan.series.map((series): uPlot.Series => {
-        const color = palette.series[series.color] ?? palette.text;
+        const { color, width, dash } = strokeOf(series, palette);
         return {
           label: series.label,
+          ...(series.unlisted ? { class: "unlisted" } : {}),
           stroke: color,
-          width: 2,
-          dash: series.dash,
+          width,
+          dash,
           spanGaps: false,
-          points: { show: dots && (plan.marks || !series.dash), size: 6, fill: color },
+          points: { show: dots && (plan.marks ?? !dash), size: 6, fill: color },
           value: (_u, _value, _series, i) => (i === null ? "–" : valueText(plan, series, i)),
         };
       }),
@@ -136,8 +145,15 @@ function drawInside(u: uPlot, draw: (pen: Pen, place: Place) => void): void {
   ctx.restore();
 }
 
-/// Lines over layers, positions or any quantity; drag to zoom, double click to see all again.
-export function LineChart({ id, title, definition, formula, plan, children }: LineChartProps) {
+interface LineBoxProps {
+  plan: LinePlan;
+  /// for those who cannot see it
+  label: string;
+  height?: number;
+}
+
+/// The picture of a plan with its legend; drag to zoom, double click to see all again.
+export function LineBox({ plan, label, height = kHeight }: LineBoxProps) {
   const { palette } = useFrame();
   const [box, width] = useWidth<HTMLDivElement>();
   const chart = useRef<uPlot | null>(null);
@@ -147,52 +163,61 @@ export function LineChart({ id, title, definition, formula, plan, children }: Li
     if (!box.current || !shown) return;
     const data = [plan.x, ...plan.series.map((s) => plan.x.map((_x, i) => drawable(s.values[i], plan.log)))];
     const plot = new uPlot(
-      uplotOptions(plan, palette, box.current.clientWidth),
+      uplotOptions(plan, palette, box.current.clientWidth, height),
       data as uPlot.AlignedData,
       box.current,
     );
+    // Hundreds of rows that nobody sees would only make the page slow.
+    for (const row of plot.root.querySelectorAll(".u-legend .unlisted")) row.remove();
     chart.current = plot;
     return () => {
       chart.current = null;
       plot.destroy();
     };
-  }, [plan, palette, shown]);
+  }, [plan, palette, height, shown]);
   useLayoutEffect(() => {
-    if (chart.current && width > 0 && chart.current.width !== width)
-      chart.current.setSize({ width, height: kHeight });
-  }, [width]);
+    if (chart.current && width > 0 && chart.current.width !== width) chart.current.setSize({ width, height });
+  }, [width, height]);
+  const lines = plan.series.filter((series) => !series.unlisted).map((series) => series.label);
+  return (
+    <div ref={box} class="chart" role="img" aria-label={`${label}: line chart, ${lines.join(", ")}`} />
+  );
+}
 
+/// A column per line and bound.
+export function lineCsv(plan: LinePlan): Csv {
+  return {
+    header: [
+      plan.xName,
+      ...plan.series.flatMap(({ label, lower, upper }) => [
+        label,
+        ...(lower && upper ? [`${label} lower`, `${label} upper`] : []),
+      ]),
+    ],
+    rows: plan.x.map((x, i) => [
+      xValue(plan, x),
+      ...plan.series.flatMap(({ values, lower, upper }) => [
+        values[i],
+        ...(lower && upper ? [lower[i], upper[i]] : []),
+      ]),
+    ]),
+  };
+}
+
+/// Lines over layers, positions or any quantity.
+export function LineChart({ id, title, definition, formula, plan, children }: LineChartProps) {
+  const { palette } = useFrame();
   return (
     <Figure
       id={id}
       title={title}
       definition={definition}
       formula={formula}
-      drawing={(w) => linesDrawing(plan, palette, w)}
-      csv={() => ({
-        header: [
-          plan.xName,
-          ...plan.series.flatMap(({ label, lower, upper }) => [
-            label,
-            ...(lower && upper ? [`${label} lower`, `${label} upper`] : []),
-          ]),
-        ],
-        rows: plan.x.map((x, i) => [
-          plan.xNames?.[x] ?? x,
-          ...plan.series.flatMap(({ values, lower, upper }) => [
-            values[i],
-            ...(lower && upper ? [lower[i], upper[i]] : []),
-          ]),
-        ]),
-      })}
+      drawing={(width) => linesDrawing(plan, palette, width)}
+      csv={() => lineCsv(plan)}
     >
       {children}
-      <div
-        ref={box}
-        class="chart"
-        role="img"
-        aria-label={`${title}: line chart, ${plan.series.map((s) => s.label).join(", ")}`}
-      />
+      <LineBox plan={plan} label={title} />
     </Figure>
   );
 }

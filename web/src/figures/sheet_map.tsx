@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { SheetPlot } from "../data/document";
 import type { Sheet } from "../data/sheet";
 import type { Cell } from "../plot/grid";
-import { cellName, groupsOf } from "../plot/sheet_lines";
+import { cellName, groupsOf } from "../plot/row_groups";
 import { sheetMap, sheetMapDrawing, strongestCell, type SheetMap } from "../plot/sheet_map";
 import { useFrame } from "../ui/context";
 import { integer } from "../ui/format";

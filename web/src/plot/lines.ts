@@ -5,7 +5,7 @@ import { drawFrame, makeFrame } from "./axes";
 import { blend } from "./color";
 import { kLegendRow } from "./legend";
 import { textWidth, type Drawing, type Pen, type Stroke } from "./pen";
-import { linearAxis, logAxis, nameAxis, type Axis } from "./scale";
+import { linearAxis, logAxis, nameAxis, rampColor, type Axis } from "./scale";
 
 /// One entry per x. null: no data, a gap; undefined: nothing was asked here, the line goes on.
 export type LineValues = (Maybe | undefined)[];
@@ -27,7 +27,15 @@ export interface LineSeries {
   fits?: LineFit[];
   /// place in the palette's series colours
   color: number;
+  /// place in a ramp of colours instead, from 0 to 1
+  ramp?: number;
   dash?: number[];
+  /// one of many alike: a thin line
+  thin?: boolean;
+  /// the legend leaves it out
+  unlisted?: boolean;
+  /// the lines that it stands for in the legend, itself among them: their range is shown
+  bundle?: LineSeries[];
 }
 
 export interface LinePlan {
@@ -41,7 +49,9 @@ export interface LinePlan {
   xNames?: string[];
   log: boolean;
   xLog?: boolean;
-  /// a mark on each value: the lines only join what was measured
+  /// where a logarithmic x axis shows what lies at 0
+  zeroAt?: number;
+  /// a mark on each value: the lines only join what was measured; absent: on lines without dashes
   marks?: boolean;
   /// values that the y axis must show
   include?: number[];
@@ -63,10 +73,22 @@ export function drawable(value: Maybe | undefined, log: boolean): Maybe | undefi
 /// end beyond both.
 export function xAxisOf(plan: LinePlan, low: number, high: number, count: number): Axis {
   if (plan.xNames) return nameAxis(plan.xNames);
-  if (plan.xLog) return logAxis([low, high]);
+  if (plan.xLog) return withZero(logAxis([low, high]), plan.zeroAt);
   const axis = linearAxis(low, high, count);
   const whole = plan.x.every(Number.isInteger);
   return whole ? { ...axis, ticks: axis.ticks.filter((t) => Number.isInteger(t.value)) } : axis;
+}
+
+/// Between the place of 0 and the smallest positive value the axis has no numbers.
+function withZero(axis: Axis, zeroAt: number | undefined): Axis {
+  if (zeroAt === undefined) return axis;
+  const ticks = axis.ticks.filter((tick) => tick.value > zeroAt * 1.5);
+  return { ...axis, ticks: [{ value: zeroAt, text: "0" }, ...ticks] };
+}
+
+/// An x as the reader knows it.
+export function xValue(plan: LinePlan, x: number): string | number {
+  return plan.xNames?.[x] ?? (x === plan.zeroAt ? 0 : x);
 }
 
 export function yAxisOf(plan: LinePlan): Axis {
@@ -98,6 +120,12 @@ function fitted({ factor, exponent }: LineFit, x: number): number {
 /// The value at a place of a series, with its band.
 export function valueText(plan: LinePlan, series: LineSeries, i: number): string {
   const format = plan.format ?? magnitude;
+  if (series.bundle) {
+    const values = series.bundle.map((one) => one.values[i]).filter(isNumber);
+    if (!values.length) return format(undefined);
+    const [low, high] = [Math.min(...values), Math.max(...values)].map(format);
+    return low === high ? low! : `${low} to ${high}`;
+  }
   const [value, lower, upper] = [series.values[i], series.lower?.[i], series.upper?.[i]];
   const band = isNumber(lower) || isNumber(upper) ? ` (${format(lower)} to ${format(upper)})` : "";
   return `${format(value)}${band}`;
@@ -112,12 +140,13 @@ export function linesDrawing(plan: LinePlan, palette: Palette, width: number): D
   const frame = makeFrame(width, plotHeight, xAxis, yAxis, 8);
   return {
     width,
-    height: plotHeight + kLegendRow * plan.series.length,
+    height: plotHeight + kLegendRow * plan.series.filter((series) => !series.unlisted).length,
     draw(pen) {
       drawFrame(pen, frame, xAxis, yAxis, plan.xName, plan.yName, palette);
       const place: Place = { x: frame.x, y: frame.y, shown: () => true };
       drawBands(pen, plan, place, palette);
-      plan.series.forEach((series, i) => {
+      let row = 0;
+      for (const series of plan.series) {
         const stroke = strokeOf(series, palette);
         for (const run of runs(plan, [series.values])) {
           const points = run.map((k) => [frame.x(plan.x[k]!), frame.y(series.values[k]!)] as const);
@@ -125,8 +154,9 @@ export function linesDrawing(plan: LinePlan, palette: Palette, width: number): D
           if (points.length === 1 || (plan.marks && plan.x.length <= kMostMarks))
             for (const [x, y] of points) pen.circle(x, y, 2.5, stroke.color);
         }
-        legendRow(pen, plotHeight + (i + 0.5) * kLegendRow, frame.left, series.label, stroke, palette);
-      });
+        if (series.unlisted) continue;
+        legendRow(pen, plotHeight + (row++ + 0.5) * kLegendRow, frame.left, series.label, stroke, palette);
+      }
       drawFits(pen, plan, place, palette);
     },
   };
@@ -168,8 +198,12 @@ export function drawFits(pen: Pen, plan: LinePlan, place: Place, palette: Palett
   });
 }
 
-function strokeOf(series: LineSeries, palette: Palette): Stroke {
-  return { color: palette.series[series.color] ?? palette.text, width: 2, dash: series.dash };
+export function strokeOf(series: LineSeries, palette: Palette): Stroke {
+  const color =
+    series.ramp === undefined
+      ? (palette.series[series.color] ?? palette.text)
+      : rampColor(series.ramp, palette.dark);
+  return { color, width: series.thin ? 1 : 2, dash: series.dash };
 }
 
 function legendRow(pen: Pen, y: number, x: number, label: string, stroke: Stroke, palette: Palette): void {

@@ -35,6 +35,12 @@ function colorAt(table: Table, position: number): string {
   return `rgb(${mix(0)},${mix(1)},${mix(2)})`;
 }
 
+/// Colours of an ordered series, the first the strongest against the background: the part of viridis
+/// that is seen on it.
+export function rampColor(place: number, dark: boolean): string {
+  return colorAt(kViridis, dark ? 1 - 0.65 * place : 0.65 * place);
+}
+
 /// An axis: maps values to 0..1 and names its ticks.
 export interface Axis {
   low: number;

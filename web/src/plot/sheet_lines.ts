@@ -1,63 +1,13 @@
 import type { SheetCell, SheetPlot, SheetTable } from "../data/document";
 import { columnOf, kFitColumns, kindOf, type Sheet } from "../data/sheet";
-import { isNumber, short, significant } from "../ui/format";
-import { drawable, type LineFit, type LinePlan, type LineSeries, type LineValues } from "./lines";
-
-/// Rows of a table that agree in some of its columns.
-export interface RowGroup {
-  key: string;
-  /// the values of those columns
-  cells: SheetCell[];
-  label: string;
-  rows: SheetCell[][];
-}
-
-/// In order of appearance; named by what differs between them.
-export function groupsOf(table: SheetTable, names: string[]): RowGroup[] {
-  const columns = names.map((name) => columnOf(table, name));
-  const groups = new Map<string, RowGroup>();
-  for (const row of table.rows) {
-    const cells = columns.map((c) => row[c] ?? null);
-    const key = JSON.stringify(cells);
-    const known = groups.get(key);
-    if (known) known.rows.push(row);
-    else groups.set(key, { key, cells, label: "", rows: [row] });
-  }
-  const all = [...groups.values()];
-  const differ = names.map((_n, i) => new Set(all.map((group) => group.cells[i])).size > 1);
-  for (const group of all) {
-    group.label = names
-      .map((name, i) => nameOf(name, group.cells[i] ?? null))
-      .filter((_text, i) => differ[i] || !differ.includes(true))
-      .join(", ");
-  }
-  return all;
-}
-
-/// For a label: the begin of a text, or five digits.
-export function cellName(cell: SheetCell): string {
-  return typeof cell === "string" ? short(cell) : significant(cell);
-}
-
-/// A text speaks for itself, a number needs the name of its column.
-function nameOf(column: string, cell: SheetCell): string {
-  return typeof cell === "string" ? short(cell) : `${short(column)} = ${cellName(cell)}`;
-}
-
-const kMostChoices = 200;
-
-/// The columns by which lines differ, with their (first) values.
-export function choicesOf(groups: RowGroup[], names: string[]): { name: string; values: SheetCell[] }[] {
-  return names
-    .map((name, i) => {
-      const values = [...new Set(groups.map((group) => group.cells[i] ?? null))];
-      return { name, values: values.slice(0, kMostChoices) };
-    })
-    .filter(({ values }) => values.length > 1);
-}
+import { integer, isNumber, short, significant } from "../ui/format";
+import { kMostPanels, layOutLines, type LineLook } from "./line_layout";
+import { drawable, type LineFit, type LinePlan, type LineSeries, type LineValues, yAxisOf } from "./lines";
+import { groupsOf, type RowGroup } from "./row_groups";
 
 export interface SheetLines {
-  plan: LinePlan;
+  /// one, or several side by side with alike axes
+  panels: { label: string; plan: LinePlan }[];
   /// lines of the table, and how many of them are drawn
   lines: number;
   drawn: number;
@@ -65,64 +15,109 @@ export interface SheetLines {
   left: number;
 }
 
-/// More lines than colours times dashes could not be told apart.
-const kDashes = [undefined, [8, 4], [2, 3], [8, 3, 2, 3]];
-const kColors = 4;
-const kMostLines = kColors * kDashes.length;
-
 /// `keep` chooses the lines to draw.
 export function sheetLines(sheet: Sheet, plot: SheetPlot, keep: (group: RowGroup) => boolean): SheetLines {
   const table = sheet.table(plot.table)!;
+  const scale = xScale(table, plot);
+  const chosen = groupsOf(table, plot.series).filter(keep);
+  const looks = layOutLines(chosen, plot.series, sheet.arms());
+  const shown = looks.slice(0, kMostPanels);
   const log = plot.kind === "log-log";
-  const xColumn = columnOf(table, plot.x);
-  const names =
-    kindOf(table, plot.x) === "text"
-      ? [...new Set(table.rows.map((row) => String(row[xColumn])))]
-      : undefined;
-  const places = new Map(names?.map((name, i) => [name, i]));
-  const xOf = (row: SheetCell[]) => {
-    const cell = row[xColumn];
-    return names ? places.get(String(cell)) : drawable(isNumber(cell) ? cell : null, log);
-  };
-  const groups = groupsOf(table, plot.series);
-  const chosen = groups.filter(keep);
-  const shown = chosen.slice(0, kMostLines);
-  const x = sharedX(shown.map((group) => group.rows.map(xOf).filter(isNumber)));
-  const yName = withUnit(table, plot.y);
-  let left = 0;
-  const series = shown.map((group, i): LineSeries => {
-    const valuesOf = (name: string) => spread(group.rows, x, xOf, columnOf(table, name));
-    const values = valuesOf(plot.y);
-    left += group.rows.length - values.filter((v) => isNumber(drawable(v, log))).length;
-    const band = plot.lower && plot.upper;
-    const fits = plot.fit ? fitsOf(sheet, plot, group) : [];
-    const powers = fits.map((fit) => `${short(plot.x)}^${Number(fit.exponent.toPrecision(4))}`).join(", ");
-    const label = group.label || short(yName);
-    return {
-      label: powers ? `${label} ∝ ${powers}` : label,
-      values,
-      ...(band ? { lower: valuesOf(plot.lower), upper: valuesOf(plot.upper) } : {}),
-      fits,
-      color: i % kColors,
-      dash: kDashes[Math.floor(i / kColors)],
-    };
-  });
-  return {
-    plan: {
+  let [drawn, left] = [0, 0];
+  const panels = shown.map(({ label, lines }) => {
+    const x = sharedX(lines.map(({ group }) => group.rows.map(scale.at).filter(isNumber)));
+    const series = lines.map((look) => seriesOf(sheet, plot, look, x, scale));
+    lines.forEach(({ group }, i) => {
+      left += group.rows.length - series[i]!.values.filter((v) => isNumber(drawable(v, log))).length;
+    });
+    drawn += lines.length;
+    lines.forEach(({ alike, unlisted }, i) => {
+      if (!alike || unlisted) return;
+      series[i]!.bundle = alike.map((one) => series[lines.indexOf(one)]!);
+      series[i]!.label += ` ×${integer(alike.length)}`;
+    });
+    const plan: LinePlan = {
       x,
       xName: short(withUnit(table, plot.x)),
-      yName: short(yName),
-      xNames: names?.map((name) => short(name)),
+      yName: short(withUnit(table, plot.y)),
+      xNames: scale.names?.map((name) => short(name)),
       log,
-      xLog: log,
-      marks: true,
+      xLog: plot.kind !== "lines",
+      zeroAt: scale.zeroAt,
+      marks: plot.kind !== "log-x" || x.length <= kMostMarkedSteps,
       format: significant,
       series,
-    },
-    lines: chosen.length,
-    drawn: shown.length,
-    left,
+    };
+    return { label, plan };
+  });
+  if (panels.length > 1) shareY(panels.map(({ plan }) => plan));
+  return { panels, lines: chosen.length, drawn, left };
+}
+
+/// Steps of a training lie close; marks on each would hide the line.
+const kMostMarkedSteps = 30;
+
+interface XScale {
+  at(row: SheetCell[]): number | null | undefined;
+  names?: string[];
+  zeroAt?: number;
+}
+
+function xScale(table: SheetTable, plot: SheetPlot): XScale {
+  const column = columnOf(table, plot.x);
+  if (kindOf(table, plot.x) === "text") {
+    const names = [...new Set(table.rows.map((row) => String(row[column])))];
+    const places = new Map(names.map((name, i) => [name, i]));
+    return { at: (row) => places.get(String(row[column])), names };
+  }
+  const numberIn = (row: SheetCell[]) => {
+    const cell = row[column];
+    return isNumber(cell) ? cell : null;
   };
+  if (plot.kind !== "log-x") return { at: (row) => drawable(numberIn(row), plot.kind === "log-log") };
+  let least = Infinity;
+  let zero = false;
+  for (const row of table.rows) {
+    const x = numberIn(row);
+    if (isNumber(drawable(x, true))) least = Math.min(least, x!);
+    else if (x !== null && x <= 0) zero = true;
+  }
+  const zeroAt = zero ? (least < Infinity ? least / 2 : 1) : undefined;
+  const at = (row: SheetCell[]) => {
+    const x = numberIn(row);
+    return x !== null && x <= 0 ? zeroAt : drawable(x, true);
+  };
+  return { at, zeroAt };
+}
+
+function seriesOf(sheet: Sheet, plot: SheetPlot, look: LineLook, x: number[], scale: XScale): LineSeries {
+  const table = sheet.table(plot.table)!;
+  const { group } = look;
+  const valuesOf = (name: string) => spread(group.rows, x, scale.at, columnOf(table, name));
+  const band = plot.lower && plot.upper;
+  const fits = plot.fit ? fitsOf(sheet, plot, group) : [];
+  const powers = fits.map((fit) => `${short(plot.x)}^${Number(fit.exponent.toPrecision(4))}`).join(", ");
+  const label = look.label || short(withUnit(table, plot.y));
+  return {
+    label: powers ? `${label} ∝ ${powers}` : label,
+    values: valuesOf(plot.y),
+    ...(band ? { lower: valuesOf(plot.lower), upper: valuesOf(plot.upper) } : {}),
+    fits,
+    color: look.color,
+    ramp: look.ramp,
+    dash: look.dash,
+    thin: look.alike !== undefined,
+    unlisted: look.unlisted,
+  };
+}
+
+/// Panels are compared: their y axes are alike.
+function shareY(plans: LinePlan[]): void {
+  const ends = plans.flatMap((plan) => {
+    const { low, high } = yAxisOf(plan);
+    return [low, high];
+  });
+  for (const plan of plans) plan.include = ends;
 }
 
 /// Every x that a line has, as often as the line that has it most often.

@@ -15,7 +15,8 @@ import {
 import { textWidth, type Pen } from "./pen";
 import { colorScale } from "./scale";
 import { drawable } from "./lines";
-import { cellName, type RowGroup, withUnit } from "./sheet_lines";
+import { cellName, type RowGroup } from "./row_groups";
+import { withUnit } from "./sheet_lines";
 
 /// A map of one group of rows. Rows of the picture go upwards: the largest y first.
 export interface SheetMap {

@@ -52,13 +52,19 @@ export function formatRoute(route: Route): string {
   if (route.metric) values.set("metric", route.metric);
   if (route.filter !== "all") values.set("class", route.filter);
   if (route.theme !== "system") values.set("theme", route.theme);
-  const query = values.toString();
-  return `#${route.view}${query ? `?${query}` : ""}`;
+  return withQuery(route.view, values);
 }
 
-/// Of a page of tables: the section to look at, for example `#figures?theme=dark`.
+function withQuery(view: string, values: URLSearchParams): string {
+  const query = values.toString();
+  return `#${view}${query ? `?${query}` : ""}`;
+}
+
+/// Of a page of tables: the section to look at and the run of a training that is shown, "" for all
+/// of them; for example `#figures?run=softmax-0&theme=dark`.
 export interface SheetRoute {
   view: SheetSection;
+  run: string;
   theme: ThemeName;
 }
 
@@ -67,14 +73,19 @@ const kSheetSections: SheetSection[] = ["findings", "checks", "figures", "tables
 
 export function parseSheetRoute(hash: string): SheetRoute {
   const [view = "", query = ""] = hash.replace(/^#/, "").split("?");
+  const values = new URLSearchParams(query);
   return {
     view: oneOf(view, kSheetSections, "findings"),
-    theme: oneOf(new URLSearchParams(query).get("theme"), kThemes, "system"),
+    run: values.get("run") ?? "",
+    theme: oneOf(values.get("theme"), kThemes, "system"),
   };
 }
 
-export function formatSheetRoute({ view, theme }: SheetRoute): string {
-  return `#${view}${theme === "system" ? "" : `?theme=${theme}`}`;
+export function formatSheetRoute({ view, run, theme }: SheetRoute): string {
+  const values = new URLSearchParams();
+  if (run) values.set("run", run);
+  if (theme !== "system") values.set("theme", theme);
+  return withQuery(view, values);
 }
 
 export type Go = (change: Partial<Route>) => void;

@@ -1,17 +1,15 @@
 import { useEffect, useMemo } from "preact/hooks";
 
-import type { SheetCell, SheetTable } from "../data/document";
-import { checksOf, kChecksTable, kindOf, type Check, type Sheet } from "../data/sheet";
+import { checksOf, type Sheet } from "../data/sheet";
 import { SheetLineChart } from "../figures/sheet_lines";
 import { SheetMapFigure } from "../figures/sheet_map";
-import { withUnit } from "../plot/sheet_lines";
 import { FrameContext } from "../ui/context";
-import { fact, integer, isNumber, kDash, short, significant } from "../ui/format";
+import { fact, integer, isNumber, short } from "../ui/format";
 import { formatSheetRoute, parseSheetRoute, useAddress, type SheetSection } from "../ui/route";
 import { Shell } from "../ui/shell";
-import { Table, type Column } from "../ui/table";
 import { usePalette } from "../ui/theme";
-import { Definitions, FactTable, Warnings } from "./run_facts";
+import { FactTable, Warnings } from "./run_facts";
+import { Checks, SheetTables, tablesOf } from "./sheet_tables";
 
 const kQuestions: Record<string, string> = {
   geometry: "Is there any W_QK that makes a sink of these tokens?",
@@ -28,15 +26,24 @@ const kSectionTitles: Record<SheetSection, string> = {
   tables: "Tables",
 };
 
-/// The page of a calculator: what follows, whether it holds, the pictures, every number.
-export function Theory({ sheet }: { sheet: Sheet }) {
+const kTrainQuestion = "How does the sink form while training, and what does it do in the end?";
+const kTheoryNote = "Tokens count from 0; token 0 is the sink.";
+const kTrainNote = "Layers, heads and positions count from 0. Step 0 is the model before training.";
+
+/// The page of a calculator or of a training: what follows, whether it holds, the pictures, every
+/// number.
+export function SheetPage({ sheet: all }: { sheet: Sheet }) {
   const [route, go] = useAddress(parseSheetRoute, formatSheetRoute);
   const palette = usePalette(route.theme);
+  const runs = useMemo(() => all.runs(), [all]);
+  const run = runs.includes(route.run) ? route.run : "";
+  const sheet = useMemo(() => (run ? all.ofRun(run) : all), [all, run]);
   const checks = useMemo(() => checksOf(sheet), [sheet]);
-  const tables = sheet.tables.filter((table) => table.name !== kChecksTable);
+  const tables = useMemo(() => tablesOf(sheet), [sheet]);
+  const command = sheet.training ? "train" : "theory";
   const frame = useMemo(
-    () => ({ palette, file: `theory${sheet.what ? `-${sheet.what.replace(/[\\/]+/g, "_")}` : ""}` }),
-    [palette, sheet],
+    () => ({ palette, file: [command, sheet.subject, run].filter(Boolean).join("-").replace(/[\\/]+/g, "_") }),
+    [palette, command, sheet, run],
   );
   const there: Record<SheetSection, boolean> = {
     findings: sheet.findings.length > 0,
@@ -53,8 +60,8 @@ export function Theory({ sheet }: { sheet: Sheet }) {
   return (
     <FrameContext.Provider value={frame}>
       <Shell
-        name={`theory ${short(sheet.what)}`}
-        parts={Object.entries(sheet.settings).map(([name, value]) => `${short(name)} ${brief(value)}`)}
+        name={`${command} ${short(sheet.subject)}`}
+        parts={partsOf(sheet, runs)}
         theme={route.theme}
         onTheme={(theme) => go({ theme })}
         navigation="Sections"
@@ -63,13 +70,14 @@ export function Theory({ sheet }: { sheet: Sheet }) {
           text: kSectionTitles[view],
           onFollow: () => lookAt(view),
         }))}
-        question={kQuestions[sheet.what] ?? ""}
+        question={sheet.training ? kTrainQuestion : (kQuestions[sheet.subject] ?? "")}
         notices={sheet.notices}
         tool={sheet.document.tool}
-        note="Tokens count from 0; token 0 is the sink."
+        note={sheet.training ? kTrainNote : kTheoryNote}
       >
         {there.findings && <Findings texts={sheet.findings} />}
         {checks && <Checks checks={checks} />}
+        {runs.length > 1 && <RunChoice runs={runs} chosen={run} onChoose={(name) => go({ run: name })} />}
         {there.figures && (
           <section id="figures" class="columns" aria-label="Figures">
             {sheet.plots.map((plot, i) => {
@@ -78,13 +86,7 @@ export function Theory({ sheet }: { sheet: Sheet }) {
             })}
           </section>
         )}
-        {there.tables && (
-          <section id="tables" class="stack" aria-label="Tables">
-            {tables.map((table, i) => (
-              <SheetTableView key={table.name} id={`table-${i + 1}`} table={table} />
-            ))}
-          </section>
-        )}
+        {there.tables && <SheetTables sheet={sheet} tables={tables} />}
         <Warnings texts={sheet.warnings} />
         <details class="card" id="facts">
           <summary>Run facts: settings, version, time</summary>
@@ -103,85 +105,73 @@ function lookAt(section: SheetSection): void {
   document.getElementById(section)?.scrollIntoView();
 }
 
+/// More of them are one click away.
+const kMostFindings = 8;
+
 function Findings({ texts }: { texts: string[] }) {
+  const rest = texts.slice(kMostFindings);
   return (
     <section class="findings" id="findings" aria-labelledby="findings-title">
       <h2 id="findings-title">Findings</h2>
       <ol>
-        {texts.map((text) => (
+        {texts.slice(0, kMostFindings).map((text) => (
           <li key={text}>{text}</li>
         ))}
       </ol>
+      {rest.length > 0 && (
+        <details>
+          <summary>
+            {integer(rest.length)} more {rest.length === 1 ? "finding" : "findings"}
+          </summary>
+          <ol start={kMostFindings + 1}>
+            {rest.map((text) => (
+              <li key={text}>{text}</li>
+            ))}
+          </ol>
+        </details>
+      )}
     </section>
   );
 }
 
-const kCheckColumns: Column<Check>[] = [
-  {
-    key: "holds",
-    label: "result",
-    text: true,
-    value: ({ holds }) => (holds ? "holds" : "does not hold"),
-    show: ({ holds }) => (
-      <span class={holds ? "mark holds" : "mark fails"}>
-        <b aria-hidden="true">{holds ? "✓" : "✗"}</b> {holds ? "holds" : "does not hold"}
-      </span>
-    ),
-  },
-  { key: "check", label: "what must hold", text: true, value: (check) => check.check },
-  { key: "expected", label: "by theory", text: true, value: (check) => check.expected },
-  { key: "measured", label: "found", text: true, value: (check) => check.measured },
-];
+interface RunChoiceProps {
+  runs: string[];
+  /// "" for all
+  chosen: string;
+  onChoose: (run: string) => void;
+}
 
-/// Those that do not hold first.
-function Checks({ checks }: { checks: Check[] }) {
-  const failed = checks.filter((check) => !check.holds).length;
-  const caption =
-    failed === 0
-      ? `All ${integer(checks.length)} checks hold`
-      : `${integer(failed)} of ${integer(checks.length)} checks ${failed === 1 ? "does" : "do"} not hold`;
+/// Of all figures and tables.
+function RunChoice({ runs, chosen, onChoose }: RunChoiceProps) {
   return (
-    <div id="checks" class={failed ? "failed" : ""}>
-      <Table
-        id="check-table"
-        caption={checks.length ? caption : "No check was made"}
-        columns={kCheckColumns}
-        rows={checks}
-        sort={{ key: "holds", down: false }}
-      />
+    <div class="card toolbar run-choice">
+      <label class="control">
+        Show{" "}
+        <select id="run" value={chosen} onChange={(event) => onChoose(event.currentTarget.value)}>
+          <option value="">all {integer(runs.length)} runs</option>
+          {runs.map((run) => (
+            <option key={run} value={run}>
+              {short(run, 60)}
+            </option>
+          ))}
+        </select>
+      </label>
     </div>
   );
 }
 
-function SheetTableView({ id, table }: { id: string; table: SheetTable }) {
-  const columns = useMemo(
-    () =>
-      table.columns.map((column, i): Column<SheetCell[]> => ({
-        key: column.name,
-        label: short(withUnit(table, column.name), 60),
-        title: column.definition,
-        text: kindOf(table, column.name) === "text",
-        value: (row) => row[i],
-        show: (row) => cellText(row[i] ?? null),
-      })),
-    [table],
-  );
-  return (
-    <Table id={id} caption={table.title} columns={columns} rows={table.rows}>
-      <details class="columns-meaning">
-        <summary>What the columns are</summary>
-        <Definitions of={table.columns} />
-      </details>
-    </Table>
-  );
-}
+/// Settings under the title that say nothing to a reader, or that the page shows elsewhere.
+const kQuietSettings = ["runs", "sha256"];
 
-/// Of a cell; the CSV has the rest.
-const kMostText = 300;
-
-function cellText(cell: SheetCell): string {
-  if (Array.isArray(cell)) return `${integer(cell.length)} ${cell.length === 1 ? "number" : "numbers"}`;
-  return typeof cell === "string" ? short(cell, kMostText) || kDash : significant(cell);
+function partsOf(sheet: Sheet, runs: string[]): string[] {
+  const settings = Object.entries(sheet.settings);
+  const told = (entries: [string, unknown][]) => entries.map(([name, value]) => `${short(name)} ${brief(value)}`);
+  if (!sheet.training) return told(settings);
+  const flat = settings.flatMap(([name, value]): [string, unknown][] =>
+    value !== null && typeof value === "object" && !Array.isArray(value) ? Object.entries(value) : [[name, value]],
+  );
+  const count = `${integer(runs.length)} ${runs.length === 1 ? "run" : "runs"}`;
+  return [count, ...told(flat.filter(([name]) => !kQuietSettings.includes(name)))];
 }
 
 const kListEnds = 3;
