@@ -12,6 +12,7 @@ import { fill } from "./fill.mjs";
 import { patchChecks } from "./patch_checks.mjs";
 import { downloadChecks, selectionChecks, sizeChecks, staticChecks, viewChecks } from "./page_checks.mjs";
 import { theoryChecks } from "./theory_checks.mjs";
+import { trainChecks } from "./train_checks.mjs";
 
 const { values, positionals } = parseArgs({
   options: { screenshots: { type: "string" } },
@@ -34,6 +35,7 @@ try {
     await damageChecks(browser, bundle, folder, troubles);
     await patchChecks(browser, bundle, folder, troubles, shots);
     await theoryChecks(browser, bundle, folder, troubles, shots);
+    await trainChecks(browser, bundle, folder, troubles, shots);
     const paint = await largeChecks(browser, bundle, folder, troubles, shots);
     console.log(`first paint of 80 x 64 heads: ${Math.round(paint)} ms`);
   }

@@ -13,6 +13,7 @@ const kViews = {
 const kTexts = {
   ...kViews,
   theory: ["Findings", "checks does not hold", "Power laws over", "What the columns are", "Run facts"],
+  train: ["Findings", "Query-key spectrum", "Trained models", "rows recorded while training", "Run facts"],
 };
 const kMaxNodes = 4000;
 

@@ -67,7 +67,14 @@ function addRun(rows, { run, arm, seed, layers, steps }) {
     const formed = risen(step, at);
     const loss = 0.019 + 0.5 * (1 - formed) * (1 + 0.03 * noise());
     const rate = step === 0 ? null : 0.003;
-    rows.losses.push([run, step, loss, step === 0 ? null : loss * 1.05, step === 0 ? null : 0.3 * loss, rate]);
+    rows.losses.push([
+      run,
+      step,
+      loss,
+      step === 0 ? null : loss * 1.05,
+      step === 0 ? null : 0.3 * loss,
+      rate,
+    ]);
     const kinds = { nop: 0.98 * loss, active: 1.02 * loss };
     for (const [kind, value] of Object.entries(kinds)) rows.kind_losses.push([run, step, kind, value, value]);
     for (let layer = 0; layer < layers; ++layer) {
@@ -80,9 +87,21 @@ function addRun(rows, { run, arm, seed, layers, steps }) {
       rows.layers.push([run, layer, step, 0.2 + 5 * here, 8 + noise()]);
       if (step !== steps[steps.length - 1]) continue;
       const verdict = gone ? "none" : "nop";
-      rows.results.push(
-        [run, arm, seed, step, loss, kinds.nop, kinds.active, layer, 0, ...mass, ...measures, verdict, verdict],
-      );
+      rows.results.push([
+        run,
+        arm,
+        seed,
+        step,
+        loss,
+        kinds.nop,
+        kinds.active,
+        layer,
+        0,
+        ...mass,
+        ...measures,
+        verdict,
+        verdict,
+      ]);
     }
   }
 }
@@ -154,7 +173,10 @@ function lines(table, title, y, series) {
 
 const kPlots = [
   lines("losses", "Loss", "loss", ["run"]),
-  lines("kind_losses", "Loss over the best possible, by what a query has to do", "over_oracle", ["run", "kind"]),
+  lines("kind_losses", "Loss over the best possible, by what a query has to do", "over_oracle", [
+    "run",
+    "kind",
+  ]),
   lines("attention", "Attention to the expected key, by what a query has to do", "mass", [
     "run",
     "layer",
@@ -166,7 +188,12 @@ const kPlots = [
     "layer",
     "head",
   ]),
-  lines("spectrum", "Query-key spectrum: a spike leaves the bulk", "sigma", ["run", "layer", "head", "index"]),
+  lines("spectrum", "Query-key spectrum: a spike leaves the bulk", "sigma", [
+    "run",
+    "layer",
+    "head",
+    "index",
+  ]),
   lines("heads", "Stable rank of the update", "stable_rank", ["run", "layer", "head"]),
   lines("heads", "Common-mode share of the update", "common_mode", ["run", "layer", "head"]),
   lines("layers", "Residual norm at the expected key", "norm_key", ["run", "layer"]),

@@ -18,7 +18,7 @@ import {
   xValue,
   yAxisOf,
 } from "../plot/lines";
-import { kFont, kTextSize, type Pen } from "../plot/pen";
+import { kFont, kTextSize, type Pen, type Stroke } from "../plot/pen";
 import { useFrame } from "../ui/context";
 import { tick } from "../ui/format";
 import { useWidth } from "../ui/hooks";
@@ -66,14 +66,11 @@ function uplotOptions(plan: LinePlan, palette: Palette, width: number, height: n
     height,
     legend: {
       markers: {
-        width: 3,
-        stroke: (_u, i) => {
+        width: 0,
+        fill: (_u, i) => {
           const series = plan.series[i - 1];
-          return series ? strokeOf(series, palette).color : palette.text;
+          return series ? dashedFill(strokeOf(series, palette)) : "transparent";
         },
-        fill: () => "transparent",
-        dash: (_u, i) =>
-          plan.series[i - 1]?.dash ? (plan.series[i - 1]!.dash![0]! > 4 ? "dashed" : "dotted") : "solid",
       },
     },
     cursor: { drag: { x: true, y: false } },
@@ -118,6 +115,17 @@ function uplotOptions(plan: LinePlan, palette: Palette, width: number, height: n
       draw: [(u) => drawInside(u, (pen, place) => drawFits(pen, plan, place, palette))],
     },
   };
+}
+
+/// A stroke as a background, for its mark in the legend: borders have no dashes of a given length.
+function dashedFill({ color, dash }: Stroke): string {
+  let at = 0;
+  const stops = (dash ?? []).map((length, i) => {
+    const from = at;
+    at += length;
+    return `${i % 2 ? "transparent" : color} ${from}px ${at}px`;
+  });
+  return stops.length ? `repeating-linear-gradient(90deg, ${stops.join(", ")})` : color;
 }
 
 /// Room beyond the first and the last value, for their marks.
@@ -179,9 +187,7 @@ export function LineBox({ plan, label, height = kHeight }: LineBoxProps) {
     if (chart.current && width > 0 && chart.current.width !== width) chart.current.setSize({ width, height });
   }, [width, height]);
   const lines = plan.series.filter((series) => !series.unlisted).map((series) => series.label);
-  return (
-    <div ref={box} class="chart" role="img" aria-label={`${label}: line chart, ${lines.join(", ")}`} />
-  );
+  return <div ref={box} class="chart" role="img" aria-label={`${label}: line chart, ${lines.join(", ")}`} />;
 }
 
 /// A column per line and bound.

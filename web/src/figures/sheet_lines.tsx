@@ -2,11 +2,12 @@ import { useMemo, useState } from "preact/hooks";
 
 import type { SheetCell, SheetPlot } from "../data/document";
 import { kRunColumn, type Sheet } from "../data/sheet";
+import type { LineSeries } from "../plot/lines";
 import { panelsDrawing, type Panel } from "../plot/panels";
 import { cellName, choicesOf, groupsOf, type RowGroup } from "../plot/row_groups";
 import { sheetLines } from "../plot/sheet_lines";
 import { useFrame } from "../ui/context";
-import { integer } from "../ui/format";
+import { integer, isNumber } from "../ui/format";
 import { Figure, type Csv } from "./figure";
 import { LineBox, lineCsv } from "./line_chart";
 import { captionOf } from "./sheet_caption";
@@ -32,6 +33,13 @@ export function SheetLineChart({ id, sheet, plot }: { id: string; sheet: Sheet; 
   }, [sheet, plot, chosen]);
   const choose = (name: string, value: string) => setChosen({ ...chosen, [name]: value });
   const several = panels.length > 1;
+  if (panels.every(({ plan }) => plan.x.length === 0 || plan.series.every(isEmpty))) {
+    return (
+      <p class="card empty" id={id}>
+        {plot.title}: no row of the table has a number to draw.
+      </p>
+    );
+  }
   return (
     <Figure
       id={id}
@@ -66,7 +74,9 @@ export function SheetLineChart({ id, sheet, plot }: { id: string; sheet: Sheet; 
         ))}
       </div>
       {panels.some(({ plan }) => plan.series.some((series) => series.bundle)) && (
-        <p class="note">Thin lines are runs that differ in their seed; ×3 in the legend stands for three of them.</p>
+        <p class="note">
+          Thin lines are runs that differ in their seed; ×3 in the legend stands for three of them.
+        </p>
       )}
       {drawn < lines && (
         <p class="note">
@@ -81,6 +91,10 @@ export function SheetLineChart({ id, sheet, plot }: { id: string; sheet: Sheet; 
       )}
     </Figure>
   );
+}
+
+function isEmpty({ values }: LineSeries): boolean {
+  return !values.some(isNumber);
 }
 
 interface ChoiceProps {

@@ -10,23 +10,22 @@ export interface Panel {
 const kTitleRoom = 26;
 const kBetween = 14;
 
-/// Panels below each other, for files.
+/// Panels two by two, for files; one alone has the whole width and no title of its own.
 export function panelsDrawing(panels: Panel[], palette: Palette, width: number): Drawing {
-  const drawings = panels.map(({ plan }) => linesDrawing(plan, palette, width));
-  const title = panels.length > 1 ? kTitleRoom : 0;
-  const heights = drawings.map((drawing) => title + drawing.height);
+  if (panels.length === 1) return linesDrawing(panels[0]!.plan, palette, width);
+  const own = Math.floor((width - kBetween) / 2);
+  const drawings = panels.map(({ plan }) => linesDrawing(plan, palette, own));
+  const row = kTitleRoom + drawings.reduce((most, { height }) => Math.max(most, height), 0) + kBetween;
   return {
     width,
-    height: heights.reduce((sum, height) => sum + height + kBetween, -kBetween),
+    height: Math.ceil(panels.length / 2) * row - kBetween,
     draw(pen) {
-      let top = 0;
       drawings.forEach((drawing, i) => {
-        pen.moved(0, top, () => {
-          if (title)
-            pen.text(panels[i]!.label, 0, title / 2, { color: palette.text, size: kTextSize, weight: "bold" });
-          pen.moved(0, title, () => drawing.draw(pen));
+        pen.moved((i % 2) * (own + kBetween), Math.floor(i / 2) * row, () => {
+          const style = { color: palette.text, size: kTextSize, weight: "bold" } as const;
+          pen.text(panels[i]!.label, 0, kTitleRoom / 2, style);
+          pen.moved(0, kTitleRoom, () => drawing.draw(pen));
         });
-        top += heights[i]! + kBetween;
       });
     },
   };

@@ -42,7 +42,13 @@ export function SheetPage({ sheet: all }: { sheet: Sheet }) {
   const tables = useMemo(() => tablesOf(sheet), [sheet]);
   const command = sheet.training ? "train" : "theory";
   const frame = useMemo(
-    () => ({ palette, file: [command, sheet.subject, run].filter(Boolean).join("-").replace(/[\\/]+/g, "_") }),
+    () => ({
+      palette,
+      file: [command, sheet.subject, run]
+        .filter(Boolean)
+        .join("-")
+        .replace(/[\\/]+/g, "_"),
+    }),
     [palette, command, sheet, run],
   );
   const there: Record<SheetSection, boolean> = {
@@ -165,10 +171,13 @@ const kQuietSettings = ["runs", "sha256"];
 
 function partsOf(sheet: Sheet, runs: string[]): string[] {
   const settings = Object.entries(sheet.settings);
-  const told = (entries: [string, unknown][]) => entries.map(([name, value]) => `${short(name)} ${brief(value)}`);
+  const told = (entries: [string, unknown][]) =>
+    entries.map(([name, value]) => `${short(name)} ${brief(value)}`);
   if (!sheet.training) return told(settings);
   const flat = settings.flatMap(([name, value]): [string, unknown][] =>
-    value !== null && typeof value === "object" && !Array.isArray(value) ? Object.entries(value) : [[name, value]],
+    value !== null && typeof value === "object" && !Array.isArray(value)
+      ? Object.entries(value)
+      : [[name, value]],
   );
   const count = `${integer(runs.length)} ${runs.length === 1 ? "run" : "runs"}`;
   return [count, ...told(flat.filter(([name]) => !kQuietSettings.includes(name)))];
