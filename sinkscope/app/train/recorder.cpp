@@ -17,6 +17,8 @@ namespace {
 constexpr size_t kSpectrum =
     8;  // singular values that are kept: the spike and the start of the bulk
 
+constexpr int64_t kLossTokens = 32768;
+
 /// Sum and count of the values that are there.
 struct Mean {
   double sum = 0;
@@ -163,6 +165,8 @@ void add_scan_metrics(const Measure& measure, const train::Batch& batch,
 
 Recorder::Recorder(const train::Task& task, int64_t sequences, int threads)
     : batch_(task.batch(train::Purpose::kEvaluation, 0, sequences)),
+      loss_batch_(task.batch(train::Purpose::kEvaluation, 1,
+                             std::max(sequences, kLossTokens / task.spec().context))),
       kinds_(task.kinds().size()),
       inputs_(task_inputs(task, sequences, 0)),
       threads_(threads) {
@@ -176,10 +180,11 @@ ModelRecord Recorder::record(const train::Trainer& trainer,
                              const std::filesystem::path& directory) const {
   const c10::NoGradGuard no_grad;
   ModelRecord record;
-  const train::Outputs outputs = train::run_network(trainer.spec(), trainer.parameters(), batch_);
-  const at::Tensor losses = train::token_losses(batch_, outputs.result);
-  record.loss = train::mean_loss(batch_, losses).item<double>();
-  record.loss_of_kind = train::losses_by_kind(batch_, losses, kinds_);
+  const train::Outputs outputs =
+      train::run_network(trainer.spec(), trainer.parameters(), loss_batch_);
+  const at::Tensor losses = train::token_losses(loss_batch_, outputs.result);
+  record.loss = train::mean_loss(loss_batch_, losses).item<double>();
+  record.loss_of_kind = train::losses_by_kind(loss_batch_, losses, kinds_);
 
   const std::unique_ptr<model::Model> model = model::Model::open(directory.string());
   record.layers.resize(static_cast<size_t>(model->spec().layers));

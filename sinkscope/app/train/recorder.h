@@ -43,6 +43,7 @@ class Recorder {
 
  private:
   train::Batch batch_;
+  train::Batch loss_batch_;  // more sequences: a loss is noisier than the statistics
   size_t kinds_;
   Inputs inputs_;
   std::vector<const store::SequenceInfo*> sequences_;
