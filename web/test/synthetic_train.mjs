@@ -219,7 +219,7 @@ export function syntheticTrain({ arms = ["softmax"], seeds = 3, layers = 1, last
       record_sequences: 256,
       runs: runs.map(({ run }) => run),
       settings: { variant: "output", gamma: 0, theta: 0 },
-      sha256: "00".repeat(32),
+      variants_sha256: "00".repeat(32),
       steps: last,
     },
     tables: tablesOf(rows),

@@ -23,9 +23,10 @@ export function sheetLines(sheet: Sheet, plot: SheetPlot, keep: (group: RowGroup
   const looks = layOutLines(chosen, plot.series, sheet.arms());
   const shown = looks.slice(0, kMostPanels);
   const log = plot.kind === "log-log";
+  const rows = shown.flatMap(({ lines }) => lines.map(({ group }) => group.rows));
+  const x = sharedX(rows.map((own) => own.map(scale.at).filter(isNumber)));
   let [drawn, left] = [0, 0];
   const panels = shown.map(({ label, lines }) => {
-    const x = sharedX(lines.map(({ group }) => group.rows.map(scale.at).filter(isNumber)));
     const series = lines.map((look) => seriesOf(sheet, plot, look, x, scale));
     lines.forEach(({ group }, i) => {
       left += group.rows.length - series[i]!.values.filter((v) => isNumber(drawable(v, log))).length;

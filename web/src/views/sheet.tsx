@@ -166,8 +166,8 @@ function RunChoice({ runs, chosen, onChoose }: RunChoiceProps) {
   );
 }
 
-/// Settings under the title that say nothing to a reader, or that the page shows elsewhere.
-const kQuietSettings = ["runs", "sha256"];
+/// Settings that say nothing to a reader of the title, or that the page shows elsewhere.
+const kQuietSettings = /^runs$|sha256$/;
 
 function partsOf(sheet: Sheet, runs: string[]): string[] {
   const settings = Object.entries(sheet.settings);
@@ -180,7 +180,7 @@ function partsOf(sheet: Sheet, runs: string[]): string[] {
       : [[name, value]],
   );
   const count = `${integer(runs.length)} ${runs.length === 1 ? "run" : "runs"}`;
-  return [count, ...told(flat.filter(([name]) => !kQuietSettings.includes(name)))];
+  return [count, ...told(flat.filter(([name]) => !kQuietSettings.test(name)))];
 }
 
 const kListEnds = 3;
