@@ -55,7 +55,7 @@ struct ScanOptions : RunModelOptions {
 struct AblateOptions : RunModelOptions {
   std::vector<std::string> interventions = {"remove-column", "zero-sink-value",
                                             "zero-nonsink-value"};
-  std::string heads = "auto";  ///< "auto": heads with a sink event; "all"; "L5H3,L6H0-3"
+  std::string heads = "auto";  ///< "auto": with a sink, or a conditional one; "all"; "L5H3,L6H0-3"
   std::string key = "sink";    ///< key that edits of a head act on: its dominant one, or a position
   std::vector<int64_t> blocks;    ///< of edits that name blocks; empty: the edit's own
   int64_t position = 8;           ///< of self-only and bos-move

@@ -15,7 +15,8 @@ void add_ablate(CLI::App& app, Action& action) {
        "interventions by name (docs/ablate.md lists them), or all")
       ->delimiter(',');
   flag("--heads", options->heads,
-       "heads to edit one at a time: auto (those with a sink event), all, or such as L5H3,L6H0-3");
+       "heads to edit one at a time: auto (those with a sink event or a conditional sink), all, or "
+       "such as L5H3,L6H0-3");
   command.add_flag_callback(
       "--all-heads", [options] { options->heads = "all"; }, "the same as --heads all");
   flag("--key", options->key, "key that edits of a head act on: its sink, or a position");

@@ -64,6 +64,15 @@ struct Checker {
     throw Error(ErrorKind::kUsage, kOperation, "an edit of the MLP",
                 "blocks of this model are attention alone");
   }
+  void operator()(const PathwayEdit& e) const {
+    if (spec.pathway == 0) {
+      throw Error(ErrorKind::kUsage, kOperation, "an edit of the global pathway",
+                  "blocks of this model have none");
+    }
+    if (!e.message.defined() || e.message.sizes() == at::IntArrayRef{1, spec.pathway}) return;
+    throw Error(ErrorKind::kUsage, kOperation, "a message of another size than the pathway",
+                fmt::format("1 x {} numbers", spec.pathway));
+  }
   void operator()(const ChannelEdit& e) const {
     if (e.position != -1) position(e.position);
     if (e.channels.size() != e.values.size()) {

@@ -65,6 +65,13 @@ struct BranchEdit {
   float factor = 0;
 };
 
+/// Message of the global pathway <- `message` [1, P], which every token still receives through its
+/// own gate; undefined: the pathway adds nothing.
+struct PathwayEdit {
+  int64_t layer = 0;
+  at::Tensor message = {};
+};
+
 /// Residual before the block: `channels` <- `values`, at `position` or everywhere (-1).
 struct ChannelEdit {
   int64_t layer = 0, position = -1;
@@ -79,7 +86,7 @@ struct SplitEdit {
 };
 
 using Edit = std::variant<ValueEdit, ColumnEdit, HeadEdit, LocalEdit, RowEdit, WindowEdit,
-                          BranchEdit, ChannelEdit, SplitEdit>;
+                          BranchEdit, PathwayEdit, ChannelEdit, SplitEdit>;
 
 /// A copy of stream `parent` that leaves it before the first block that an edit names. Stream
 /// number in a pass: the number of streams plus its place among the forks.

@@ -40,6 +40,7 @@ EffectRow summarise(std::span<const Effect* const> group) {
   for (const auto& [key, times] : keys) {
     if (times > most) row.key = key, most = times;
   }
+  row.same_key = keys.size() == 1;
   std::vector<double> values;
   const auto collect = [&](auto value_of) {
     values.clear();

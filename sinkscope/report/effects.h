@@ -16,7 +16,8 @@ struct EffectRow {
   std::string intervention;
   int64_t layer = -1, head = -1;
   int64_t sequences = 0;
-  int64_t key = -1;  ///< the most frequent one; ties: the lowest
+  int64_t key = -1;      ///< the most frequent one; ties: the lowest
+  bool same_key = true;  ///< in every sequence
   /// Or root mean square, where EffectMetric::squares says so; in the order of
   /// store::effect_metrics(). NaN: no data.
   std::vector<double> mean;

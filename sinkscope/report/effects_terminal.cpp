@@ -41,7 +41,7 @@ void write_head(const char* first, std::ostream& out) {
                      "rms", "sinks at 0 in later layers");
 }
 
-/// "L2H0 zero-head 3" with the edited key, "L2 zero-attention", "mask-p0".
+/// "L2H0 zero-head 3" with the edited key where it is one, "L2 zero-attention", "mask-p0".
 std::string name_of(const EffectRow& row) {
   std::string place;
   if (row.head >= 0) {
@@ -49,7 +49,8 @@ std::string name_of(const EffectRow& row) {
   } else if (row.layer >= 0) {
     place = fmt::format("L{} ", row.layer);
   }
-  return place + row.intervention + (row.key < 0 ? "" : fmt::format(" {}", row.key));
+  return place + row.intervention +
+         (row.key < 0 || !row.same_key ? "" : fmt::format(" {}", row.key));
 }
 
 /// One line per intervention: of the model as it is, of heads the mean and the dearest head.

@@ -65,6 +65,53 @@ TEST(EffectRows, CsvHasALinePerSequence) {
   EXPECT_NE(out.str().find("zero-head,0,1,1,2,3,6,"), std::string::npos);
 }
 
+/// As of a task whose outputs are vectors: losses, no distributions.
+std::unique_ptr<store::EffectStore> sample_of_vectors() {
+  auto store = store::EffectStore::in_memory({{"ablate.interventions", "[\"all\"]"}});
+  Effect a = effect("zero-sink-value", 0, 0, 0, 1.0, 5),
+         b = effect("zero-sink-value", 0, 0, 1, 2.0, 5),
+         block = effect("zero-attention", 0, -1, 0, 0.5, -1);
+  for (Effect* e : {&a, &b, &block}) e->kl = e->top1 = diagnostics::kNoData;
+  a.change_using = 3, b.change_using = 1;
+  a.donor_cosine = 0.5, b.donor_cosine = 0.75;
+  const Effect effects[] = {a, b, block};
+  store->put(effects);
+  return store;
+}
+
+TEST(EffectRows, ChangesAddUpAsSquaresAndCosinesAsTheyAre) {
+  const auto rows = summarise_effects(sample_of_vectors()->effects());
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_NEAR(mean_of(rows[1], &Effect::change_using), std::sqrt(5), 1e-12);
+  EXPECT_NEAR(mean_of(rows[1], &Effect::donor_cosine), 0.625, 1e-12);
+  EXPECT_TRUE(are_squared_errors(rows));
+  EXPECT_FALSE(are_squared_errors(summarise_effects(sample()->effects())));
+}
+
+TEST(EffectRows, SquaredErrorsAreNotCalledNats) {
+  std::ostringstream out;
+  write_effects_json(*sample_of_vectors(), out);
+  const auto document = nlohmann::json::parse(out.str());
+  EXPECT_EQ(document["metrics"][0]["unit"], "squared error");
+  EXPECT_TRUE(document["rows"][0]["perplexity_ratio"].is_null());
+  EXPECT_TRUE(document["rows"][0]["head"].is_null());
+  EXPECT_EQ(document["rows"][0]["layer"], 0);
+  std::ostringstream plain;
+  write_effects_json(*sample(), plain);
+  EXPECT_EQ(nlohmann::json::parse(plain.str())["metrics"][0]["unit"], "nats");
+}
+
+TEST(EffectRows, TheTerminalShowsEveryRowOfAVectorTask) {
+  std::ostringstream out;
+  write_effects_terminal(*sample_of_vectors(), {}, out);
+  const std::string text = out.str();
+  EXPECT_NE(text.find("L0H0 zero-sink-value 5 "), std::string::npos) << text;
+  EXPECT_NE(text.find("2.24"), std::string::npos) << text;
+  EXPECT_NE(text.find("L0 zero-attention "), std::string::npos) << text;
+  EXPECT_EQ(text.find("nats"), std::string::npos) << text;
+  EXPECT_EQ(text.find("H-1"), std::string::npos) << text;
+}
+
 TEST(EffectRows, TheTerminalNamesTheDearestHeadAndDrawsTheMap) {
   std::ostringstream out;
   TerminalOptions options;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "sinkscope/model/layers/pathway.h"
 #include "sinkscope/stats/head_attention.h"
 
 namespace sinkscope::app {
@@ -32,17 +33,19 @@ BaseFacts::BaseFacts(const MeasurementContext& context, const BaseOptions& optio
     : context_(context),
       options_(options),
       facts_(context.sequences.size()),
-      attention_norms_(context.sequences.size()) {
+      attention_norms_(context.sequences.size()),
+      normed_(context.sequences.size()) {
   for (SequenceFacts& facts : facts_) {
     const auto layers = static_cast<size_t>(context.spec.layers);
     facts.heads.resize(layers);
-    facts.mean_z.resize(layers), facts.z.resize(layers);
+    facts.mean_z.resize(layers), facts.z.resize(layers), facts.message.resize(layers);
     facts.attention_first.resize(layers), facts.attention_median.resize(layers);
   }
 }
 
 bool BaseFacts::wants(forward::Tap tap, int) const {
-  return tap == forward::Tap::kAttnOut || tap == forward::Tap::kFinalNorm;
+  return tap == forward::Tap::kAttnOut || tap == forward::Tap::kFinalNorm ||
+         (tap == forward::Tap::kNorm1 && context_.spec.pathway > 0);
 }
 
 void BaseFacts::on_activation(const forward::Activation& activation) {
@@ -50,6 +53,10 @@ void BaseFacts::on_activation(const forward::Activation& activation) {
   for (const forward::Segment& s : activation.segments) {
     const auto stream = static_cast<size_t>(s.stream);
     const at::Tensor rows = activation.rows.narrow(0, s.first_row, s.rows);
+    if (activation.tap == forward::Tap::kNorm1) {
+      normed_[stream].push_back(rows.clone());
+      continue;
+    }
     if (activation.tap == forward::Tap::kAttnOut) {
       for (int64_t r = 0; r < s.rows; ++r) {
         attention_norms_[stream].push_back(
@@ -85,7 +92,8 @@ void BaseFacts::judge_heads(const forward::LayerState& state, const forward::Seg
     }
     const bool judged = !verdict.too_short && verdict.key == head.key;
     head.event = judged && verdict.event;
-    head.conditional = judged && verdict.conditional;
+    // A tenth of the queries alone would make one of almost any late key of a small model.
+    head.conditional = judged && verdict.sink && verdict.conditional;
     const int64_t group = h / (spec.heads / spec.kv_heads);
     head.value = v[head.key][group].clone();
     head.other = other_token(rows.rows, head.key, context_.seed, context_.sequences[stream]->id,
@@ -106,6 +114,14 @@ void BaseFacts::judge_heads(const forward::LayerState& state, const forward::Seg
       }
     }
   }
+}
+
+void BaseFacts::keep_message(const forward::LayerState& state, const forward::Segment& rows) {
+  const auto stream = static_cast<size_t>(rows.stream);
+  if (normed_[stream].empty()) return;
+  facts_[stream].message[static_cast<size_t>(state.layer)] = model::pathway_message(
+      at::cat(normed_[stream]), state.weights->path_select, state.weights->path_value);
+  normed_[stream].clear();
 }
 
 void BaseFacts::find_massive(const forward::LayerState& state, const forward::Segment& rows) {
@@ -142,6 +158,7 @@ void BaseFacts::on_layer(const forward::LayerState& state) {
     facts.mean_z[layer] = z.mean(0, false, at::kDouble).to(at::kFloat).contiguous();
     if (options_.keep_z) facts.z[layer] = z.clone();
     judge_heads(state, rows);
+    keep_message(state, rows);
     find_massive(state, rows);
   }
 }

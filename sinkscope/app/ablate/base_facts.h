@@ -36,6 +36,7 @@ struct SequenceFacts {
   std::vector<std::vector<HeadFacts>> heads;  ///< [layer][head]
   std::vector<at::Tensor> mean_z;             ///< by layer, [H, K] mean over tokens
   std::vector<at::Tensor> z;                  ///< by layer, [T, H, K]; only when asked for
+  std::vector<at::Tensor> message;            ///< by layer, [1, P] of models with a global pathway
   std::vector<double> attention_first, attention_median;  ///< by layer: ||attn out||, P0 and rest
   std::vector<MassivePlace> massive;
   at::Tensor mean_final;  ///< [D] mean final normed state over tokens after the first
@@ -62,12 +63,14 @@ class BaseFacts : public forward::Observer {
 
  private:
   void judge_heads(const forward::LayerState& state, const forward::Segment& rows);
+  void keep_message(const forward::LayerState& state, const forward::Segment& rows);
   void find_massive(const forward::LayerState& state, const forward::Segment& rows);
 
   const MeasurementContext& context_;
   BaseOptions options_;
   std::vector<SequenceFacts> facts_;
   std::vector<std::vector<double>> attention_norms_;  // by stream, of the layer in progress
+  std::vector<std::vector<at::Tensor>> normed_;       // the same; what a pathway reads, in parts
 };
 
 }  // namespace sinkscope::app

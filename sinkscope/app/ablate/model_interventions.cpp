@@ -135,9 +135,21 @@ Edits zero_attention(const EditRequest& r) {
   return edits;
 }
 
+Edits zero_pathway(const EditRequest& r) {
+  return r.spec.pathway > 0 ? Edits{forward::PathwayEdit{r.layer, {}}} : Edits{};
+}
+
+Edits donor_pathway(const EditRequest& r) {
+  const at::Tensor& message = r.donor().message[static_cast<size_t>(r.layer)];
+  if (&r.donor() == &r.own() || !message.defined()) return {};
+  return {forward::PathwayEdit{r.layer, message}};
+}
+
 // clang-format off
 constexpr Intervention kRows[] = {
     {"zero-attention", Reach::kLayer, "no head of the block writes anything; for each of --blocks (all)", zero_attention},
+    {"zero-pathway", Reach::kLayer, "the global pathway of the block adds nothing; for each of --blocks (all)", zero_pathway},
+    {"donor-pathway", Reach::kLayer, "the global pathway of the block carries the next sequence's message; for each of --blocks (all)", donor_pathway, nullptr, true},
     {"mask-p0", Reach::kModel, "no head of --blocks (all) attends to position 0", mask_p0},
     {"self-only", Reach::kModel, "position --pos sees only itself in --blocks (0)", self_only},
     {"open-p0", Reach::kModel, "position 0 sees every key in --blocks (0)", open_p0},

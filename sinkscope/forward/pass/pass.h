@@ -63,6 +63,7 @@ class Pass {
   void edit_attention(int layer);
   void attend_edited(int layer, const Segment& rows, int64_t head, std::span<const Edit> edits);
   void edit_rows(int layer);
+  const PathwayEdit* pathway_edit(int layer, int64_t stream) const;
   void edit_branch(int layer, Branch branch, at::Tensor& out, int64_t first) const;
   at::Tensor before_norm(int layer, const at::Tensor& x, int64_t first) const;
 
@@ -95,7 +96,7 @@ class Pass {
   at::Tensor pattern_of(const Segment& stream, int64_t first, int64_t count,
                         at::Tensor* missing = nullptr) const;
   ScoreRule score_rule(int64_t stream) const;
-  void gather_pathway();
+  void gather_pathway(int layer);
   at::Tensor relative_bias(int layer, PatchGrid grid) const;
   at::Tensor rounded_alibi(const Stream& stream) const;
 

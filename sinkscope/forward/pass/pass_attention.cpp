@@ -110,15 +110,22 @@ at::Tensor Pass::gate_rows(int64_t first, int64_t count) const {
 }
 
 /// One message for each document of each stream, which every token of it gets.
-void Pass::gather_pathway() {
+void Pass::gather_pathway(int layer) {
   if (!pathway_.defined()) return;
   for (const Segment& s : whole_) {
     const Documents& documents = documents_[static_cast<size_t>(base_of(s.stream))];
+    const PathwayEdit* edit = pathway_edit(layer, s.stream);
     for (int64_t first = 0, end = 0; first < s.rows; first = end) {
       end = documents.end.empty() ? s.rows : documents.end[static_cast<size_t>(first)];
       const at::Tensor rows = pathway_.narrow(0, s.first_row + first, end - first);
-      rows.copy_(model::pathway_update(rows, weights_.path_select, weights_.path_value,
-                                       weights_.path_gate, weights_.path_out));
+      const at::Tensor message =
+          edit ? edit->message
+               : model::pathway_message(rows, weights_.path_select, weights_.path_value);
+      if (message.defined()) {
+        rows.copy_(model::pathway_delivery(rows, message, weights_.path_gate, weights_.path_out));
+      } else {
+        rows.zero_();
+      }
     }
   }
 }
@@ -291,7 +298,7 @@ void Pass::attend(int layer) {
   }
   options_.attention(problems.data(), static_cast<int64_t>(problems.size()), options_.threads);
   edit_attention(layer);
-  gather_pathway();
+  gather_pathway(layer);
   offer(Tap::kZ, layer, heads_view(z_, 0, spec_.heads), 0);
   offer_pattern(layer);
 }

@@ -212,6 +212,15 @@ void Pass::edit_rows(int layer) {
   });
 }
 
+/// The last one wins; null: none.
+const PathwayEdit* Pass::pathway_edit(int layer, int64_t stream) const {
+  const PathwayEdit* found = nullptr;
+  for_edits<PathwayEdit>(layer, [&](const PathwayEdit& edit, const Segment& s) {
+    if (s.stream == stream) found = &edit;
+  });
+  return found;
+}
+
 void Pass::edit_branch(int layer, Branch branch, at::Tensor& out, int64_t first) const {
   for_edits<BranchEdit>(layer, [&](const BranchEdit& edit, const Segment& s) {
     const int64_t row = s.first_row + edit.position - first;

@@ -16,4 +16,9 @@ namespace sinkscope::model {
 at::Tensor pathway_update(const at::Tensor& z, const Linear& select, const Linear& value,
                           const Linear& gate, const Linear& out);
 
+/// Its two halves: g [.., 1, P], and what a message g adds to the tokens that receive it.
+at::Tensor pathway_message(const at::Tensor& z, const Linear& select, const Linear& value);
+at::Tensor pathway_delivery(const at::Tensor& z, const at::Tensor& message, const Linear& gate,
+                            const Linear& out);
+
 }  // namespace sinkscope::model
