@@ -68,6 +68,7 @@ std::string identity_of(const Task& task, const model::ModelSpec& spec,
                                  {"clip", o.clip},
                                  {"penalty", options.penalty},
                                  {"gate_bias", options.gate_bias},
+                                 {"embedding_deviation", options.embedding_deviation},
                                  {"freeze_sinks", options.freeze_sinks},
                                  {"skip_first_loss", options.skip_first_loss}};
   return json.dump();

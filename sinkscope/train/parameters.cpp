@@ -26,7 +26,8 @@ bool contains(std::string_view name, std::string_view part) {
   return name.find(part) != std::string_view::npos;
 }
 
-at::Tensor initial(const Parameters::Entry& entry, uint64_t key, double gate_bias, int64_t inputs) {
+at::Tensor initial(const Parameters::Entry& entry, uint64_t key, const TrainerOptions& options,
+                   int64_t inputs) {
   const std::string_view name = entry.ours;
   const bool bias = name.ends_with(".bias");
   if (contains(name, "norm")) return bias ? at::zeros(entry.shape) : at::ones(entry.shape);
@@ -39,7 +40,8 @@ at::Tensor initial(const Parameters::Entry& entry, uint64_t key, double gate_bia
     return u.erfinv().mul(std::sqrt(2.0) * kDeviation).to(at::kFloat);
   }
   if (contains(name, "_gate")) {
-    return bias ? at::full(entry.shape, gate_bias, at::kFloat) : normal(key, entry.shape) * 1e-3;
+    return bias ? at::full(entry.shape, options.gate_bias, at::kFloat)
+                : normal(key, entry.shape) * 1e-3;
   }
   const bool token =
       name == "embed" || name == "positions" || name == "first_token" || contains(name, "extra_");
@@ -49,7 +51,7 @@ at::Tensor initial(const Parameters::Entry& entry, uint64_t key, double gate_bia
 
 }  // namespace
 
-Parameters::Parameters(const model::ModelSpec& spec, uint64_t seed, double gate_bias) {
+Parameters::Parameters(const model::ModelSpec& spec, const TrainerOptions& options) {
   int64_t total = 0;
   std::map<std::string, int64_t> inputs;  // of a matrix, for itself and its bias
   const model::Family& family = model::kLab;
@@ -77,10 +79,10 @@ Parameters::Parameters(const model::ModelSpec& spec, uint64_t seed, double gate_
     const std::string matrix =
         entry.ours.ends_with(".bias") ? entry.ours.substr(0, entry.ours.size() - 5) : entry.ours;
     const uint64_t key =
-        mix(seed, {static_cast<uint64_t>(Purpose::kParameters), hash_of(entry.ours)});
+        mix(options.seed, {static_cast<uint64_t>(Purpose::kParameters), hash_of(entry.ours)});
     values_.narrow(0, entry.first, entry.elements)
         .view(entry.shape)
-        .copy_(initial(entry, key, gate_bias, inputs[matrix]));
+        .copy_(initial(entry, key, options, inputs[matrix]));
     views_[entry.ours] = view_of(entry);
   }
 }

@@ -11,7 +11,7 @@ namespace sinkscope::train {
 namespace {
 
 Parameters initial_parameters(const model::ModelSpec& spec, const TrainerOptions& options) {
-  Parameters parameters(spec, options.seed, options.gate_bias);
+  Parameters parameters(spec, options);
   for (int64_t layer = 0; options.freeze_sinks && layer < spec.layers; ++layer) {
     parameters.freeze("blocks." + std::to_string(layer) + ".sinks");
   }

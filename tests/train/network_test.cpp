@@ -31,7 +31,7 @@ Lab make_lab(const char* task, const char* settings, const char* variants, int64
   }
   lab.plan.spec = lab.task->spec();
   apply_variants(variants, numbers, lab.plan);
-  lab.parameters = std::make_unique<Parameters>(lab.plan.spec, 1, lab.plan.options.gate_bias);
+  lab.parameters = std::make_unique<Parameters>(lab.plan.spec, lab.plan.options);
   // Small initial values leave many gradients near 0, where nothing can be told from rounding.
   at::Tensor values = lab.parameters->values();
   values.add_(normal(4, values.sizes()), 0.1);

@@ -238,6 +238,7 @@ TrainerOptions bigram_backcopy_recipe(bool paper) {
   options.steps = paper ? 10000 : 4000;
   options.batch = paper ? 512 : 64;
   options.optimiser.rate = paper ? 3e-4 : 3e-3;
+  options.embedding_deviation = 1;  // that of PyTorch's embeddings; smaller ones make no sink
   return options;
 }
 
