@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "sinkscope/model/layers/pathway.h"
-#include "sinkscope/model/layers/scores.h"
+#include "sinkscope/train/kernels/attention.h"
 
 namespace sinkscope::train {
 namespace {
@@ -20,9 +20,6 @@ class Network {
         batch_(batch),
         sequences_((batch.vectors.defined() ? batch.vectors : batch.ids).size(0)),
         tokens_((batch.vectors.defined() ? batch.vectors : batch.ids).size(1)) {
-    if (spec.causal) {
-      hidden_ = at::ones({tokens_, tokens_}, at::kBool).triu(1);
-    }
     if (spec.split_channels > 0) {
       split_ = at::ones({tokens_, spec.width}, at::kFloat);
       split_.slice(1, 0, spec.split_channels).zero_();
@@ -83,24 +80,22 @@ class Network {
     const model::Linear weights = parameters_.linear(name(part));
     const at::Tensor factor = at::linear(z, weights.weight, weights.bias).sigmoid();
     if (gate == Gate::kElementwise) return x * factor;
-    return (x.view({sequences_, tokens_, heads, -1}) * factor.unsqueeze(-1)).flatten(2);
-  }
-
-  at::Tensor heads_of(const at::Tensor& x, int64_t heads) const {  // [B, heads, T, K]
-    return x.reshape({sequences_, tokens_, heads, spec_.head_width}).transpose(1, 2);
+    return (x.reshape({sequences_, tokens_, heads, -1}) * factor.unsqueeze(-1)).flatten(2);
   }
 
   at::Tensor attention_branch(const at::Tensor& z) {
-    const at::Tensor qkv = at::linear(z, parameters_.at(name("qkv")));
-    const int64_t queries = spec_.query_width(), keys = spec_.key_width();
-    const at::Tensor q = heads_of(qkv.narrow(2, 0, queries), spec_.heads);
-    const at::Tensor k =
-        heads_of(gated(qkv.narrow(2, queries, keys), spec_.key_gate, "key_gate", z, spec_.kv_heads),
-                 spec_.kv_heads);
-    const at::Tensor v = heads_of(gated(qkv.narrow(2, queries + keys, keys), spec_.value_gate,
-                                        "value_gate", z, spec_.kv_heads),
-                                  spec_.kv_heads);
-    at::Tensor out = attend(q, k, v).transpose(1, 2).reshape({sequences_, tokens_, queries});
+    at::Tensor qkv = at::linear(z, parameters_.at(name("qkv")));
+    if (spec_.key_gate != Gate::kNone || spec_.value_gate != Gate::kNone) {
+      const std::vector<at::Tensor> parts =
+          at::split_with_sizes(qkv, {spec_.query_width(), spec_.key_width(), spec_.key_width()}, 2);
+      qkv = at::cat({parts[0], gated(parts[1], spec_.key_gate, "key_gate", z, spec_.kv_heads),
+                     gated(parts[2], spec_.value_gate, "value_gate", z, spec_.kv_heads)},
+                    2);
+    }
+    at::Tensor out =
+        kernels::attention(spec_, qkv,
+                           {parameters_.at(name("sinks")), parameters_.at(name("extra_key")),
+                            parameters_.at(name("extra_value"))});
     out = gated(out, spec_.output_gate, "output_gate", z, spec_.heads);
     out = at::linear(out, parameters_.at(name("o")));
     outputs_.attention.push_back(out);
@@ -109,23 +104,6 @@ class Network {
                                        parameters_.linear(name("path_value")),
                                        parameters_.linear(name("path_gate")),
                                        parameters_.linear(name("path_out")));
-  }
-
-  at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) const {
-    const at::Tensor logits = at::matmul(q, k.transpose(-1, -2)) * spec_.score_scale;
-    model::ExtraLogits extra;
-    if (spec_.sink_logits) extra.logits = parameters_.at(name("sinks")).view({1, -1, 1, 1});
-    const at::Tensor& extra_key = parameters_.at(name("extra_key"));
-    if (extra_key.defined()) {
-      extra.logits =
-          at::matmul(q, extra_key.view({1, spec_.heads, spec_.head_width, 1})) * spec_.score_scale;
-    }
-    const at::Tensor weights = model::attention_weights(spec_.scores, logits, hidden_, extra);
-    const at::Tensor out = at::matmul(weights, v);
-    const at::Tensor& extra_value = parameters_.at(name("extra_value"));
-    if (!extra_value.defined()) return out;
-    return out +
-           (1 - weights.sum(-1, true)) * extra_value.view({1, spec_.heads, 1, spec_.head_width});
   }
 
   at::Tensor mlp(const at::Tensor& x) const {
@@ -140,8 +118,7 @@ class Network {
   const Parameters& parameters_;
   const Batch& batch_;
   const int64_t sequences_, tokens_;
-  at::Tensor hidden_;  // [T, T]
-  at::Tensor split_;   // [T, D]
+  at::Tensor split_;  // [T, D]
   int64_t layer_ = 0;
   Outputs outputs_;
 };

@@ -77,7 +77,7 @@ void expect_slopes(const Lab& lab) {
     ASSERT_GT(length, 0) << entry.ours;
     const at::Tensor kept = w.clone();
     // A change well above rounding (1e-8 of the objective), and no large part of the weight.
-    const double h = std::min(0.02 * std::max(size, 0.1), 2e-5 * objective(lab) / length);
+    const double h = std::min(0.1 * std::max(size, 0.1), 2e-5 * objective(lab) / length);
     w.copy_(kept + g * (h / length));
     const double up = objective(lab);
     w.copy_(kept - g * (h / length));
