@@ -42,8 +42,11 @@ TokenVariant bos_swap(const EditRequest& r, Ids ids) {
 
 TokenVariant bos_repeat(const EditRequest& r, Ids ids) {
   if (r.options.repeats < 2) return {};
-  TokenVariant variant = same_tokens(ids);
   const int64_t more = r.options.repeats - 1;
+  const bool table = r.spec.positions == model::Positions::kLearned ||
+                     r.spec.positions == model::Positions::kFirstNorm;
+  if (table && r.spec.context > 0 && std::ssize(ids) + more > r.spec.context) return {};
+  TokenVariant variant = same_tokens(ids);
   variant.ids.insert(variant.ids.begin(), static_cast<size_t>(more), ids[0]);
   for (int64_t& place : variant.place_of) place += more;
   return variant;
@@ -64,7 +67,7 @@ TokenVariant bos_move(const EditRequest& r, Ids ids) {
 constexpr Intervention kRows[] = {
     {"bos-drop", Reach::kTokens, "the first token is left out", nullptr, bos_drop},
     {"bos-swap", Reach::kTokens, "the first token is --swap-id, or a random one", nullptr, bos_swap},
-    {"bos-repeat", Reach::kTokens, "the first token stands there --repeats times", nullptr, bos_repeat},
+    {"bos-repeat", Reach::kTokens, "the first token stands there --repeats times, where learned positions leave room for it", nullptr, bos_repeat},
     {"bos-move", Reach::kTokens, "the first token stands at --pos", nullptr, bos_move},
 };
 // clang-format on

@@ -75,7 +75,7 @@ struct Tally {
 std::string reason_without_effect(const Intervention& intervention, bool has_ids) {
   return intervention.reach == Reach::kTokens && !has_ids
              ? "there are no token ids in these inputs"
-             : "nothing that it would change is in these inputs";
+             : "nothing to change in this model with these inputs";
 }
 
 /// Notes, and a refusal of what was asked for by name and cannot be done.
