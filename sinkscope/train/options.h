@@ -22,7 +22,7 @@ struct TrainerOptions {
   int64_t steps = 1000;
   int64_t batch = 256;  ///< sequences per step
   OptimiserOptions optimiser;
-  double embedding_deviation = 0.02;  ///< of the initial embeddings and positions
+  double embedding_deviation = 0.02;  ///< of the initial embeddings of ids
   double penalty = 0;            ///< factor of the common-mode penalty
   double gate_bias = 2;          ///< initial bias of gates: sigmoid(2) = 0.88
   bool freeze_sinks = false;     ///< sink logits stay 0: softmax-off-by-one

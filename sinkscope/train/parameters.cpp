@@ -43,9 +43,10 @@ at::Tensor initial(const Parameters::Entry& entry, uint64_t key, const TrainerOp
     return bias ? at::full(entry.shape, options.gate_bias, at::kFloat)
                 : normal(key, entry.shape) * 1e-3;
   }
-  const bool token =
-      name == "embed" || name == "positions" || name == "first_token" || contains(name, "extra_");
-  if (token) return normal(key, entry.shape) * kDeviation;
+  if (name == "embed") return normal(key, entry.shape) * options.embedding_deviation;
+  if (name == "positions" || name == "first_token" || contains(name, "extra_")) {
+    return normal(key, entry.shape) * kDeviation;
+  }
   return (uniform(key, entry.shape) * 2 - 1) / std::sqrt(static_cast<double>(inputs));
 }
 

@@ -26,8 +26,8 @@ class Parameters {
   };
 
   /// Values by the recipes of method.md section 16 and the defaults of PyTorch's layers: matrices
-  /// uniform in +-1/sqrt(inputs) with their biases; norms 1 and 0; embeddings and positions N(0,
-  /// d^2), d the options' deviation; extra tokens N(0, 0.02^2); gates N(0, 1e-6) with bias
+  /// uniform in +-1/sqrt(inputs) with their biases; norms 1 and 0; embeddings N(0, d^2), d the
+  /// options' deviation; positions and extra tokens N(0, 0.02^2); gates N(0, 1e-6) with bias
   /// `gate_bias`; the pathway N(0, 0.02^2) cut at two deviations, its gate's bias 0; sink logits 0.
   /// Each weight's numbers depend on the seed and its name alone, so variants of a model share what
   /// they have in common.
