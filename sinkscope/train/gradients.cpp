@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "sinkscope/train/kernels/functions.h"
+
 namespace sinkscope::train {
 namespace {
 
@@ -13,7 +15,7 @@ namespace {
 constexpr int64_t kLanes = 8;
 // Rows of a slice: at a width of 64 half a dozen activations fit a second-level cache, and the
 // overhead of an operation (microseconds) is still small beside its work.
-constexpr int64_t kSliceTokens = 1024;
+constexpr int64_t kSliceTokens = 2048;
 constexpr int64_t kGrain = 1 << 13;
 
 /// Share of each token in the mean over the counted ones. [B, T]
@@ -38,8 +40,11 @@ Gradients::Gradients(const model::ModelSpec& spec, const Parameters& parameters)
 Gradients::Slice Gradients::forward(int64_t lane, const Batch& slice, const at::Tensor& weights,
                                     bool penalty) const {
   const Outputs outputs = run_network(spec_, lanes_[static_cast<size_t>(lane)], slice);
-  return {(token_losses(slice, outputs.result) * weights).sum(),
-          penalty ? common_mode_energies(outputs) : at::Tensor()};
+  const at::Tensor objective =
+      slice.vectors.defined()
+          ? kernels::weighted_squared_error(outputs.result, slice.target, weights)
+          : (token_losses(slice, outputs.result) * weights).sum();
+  return {objective, penalty ? common_mode_energies(outputs) : at::Tensor()};
 }
 
 Gradients::Losses Gradients::run(const Batch& batch, const TrainerOptions& options) {

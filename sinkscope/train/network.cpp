@@ -4,6 +4,7 @@
 
 #include "sinkscope/model/layers/pathway.h"
 #include "sinkscope/train/kernels/attention.h"
+#include "sinkscope/train/kernels/functions.h"
 
 namespace sinkscope::train {
 namespace {
@@ -32,7 +33,10 @@ class Network {
     for (layer_ = 0; layer_ < spec_.layers; ++layer_) {
       const at::Tensor z = norm(name("norm1"), before_norm(layer_ == 0 ? first_input(x) : x));
       x = x + attention_branch(z);
-      if (spec_.mlp) x = x + mlp(norm(name("norm2"), before_norm(x)));
+      if (spec_.mlp) {
+        x = x + kernels::mlp(spec_.activation, norm(name("norm2"), before_norm(x)),
+                             parameters_.linear(name("up")), parameters_.linear(name("down")));
+      }
     }
     if (spec_.final_norm) x = norm("final_norm", x);
     outputs_.result = spec_.vectors ? x : at::linear(x, parameters_.at("head"));
@@ -104,14 +108,6 @@ class Network {
                                        parameters_.linear(name("path_value")),
                                        parameters_.linear(name("path_gate")),
                                        parameters_.linear(name("path_out")));
-  }
-
-  at::Tensor mlp(const at::Tensor& x) const {
-    const model::Linear up = parameters_.linear(name("up")),
-                        down = parameters_.linear(name("down"));
-    const at::Tensor inner = at::linear(x, up.weight, up.bias);
-    return at::linear(spec_.activation == model::Activation::kRelu ? inner.relu() : at::gelu(inner),
-                      down.weight, down.bias);
   }
 
   const ModelSpec& spec_;

@@ -7,6 +7,7 @@
 
 #include "sinkscope/model/layers/scores.h"
 #include "sinkscope/train/kernels/attention.h"
+#include "sinkscope/train/kernels/functions.h"
 #include "sinkscope/train/random.h"
 
 namespace sinkscope::train {
@@ -110,11 +111,11 @@ TEST_P(Attention, ValuesAndGradientsAreThoseOfThePlainFormula) {
   (wanted * slope.to(at::kDouble)).sum().backward();
   const at::Tensor out = kernels::attention(spec, ours.qkv, ours.extras);
   (out * slope).sum().backward();
-  // Floor: float32 sums of up to T terms; ATen's own float path has 2e-7 to 6e-7 here.
+  // Floor, measured: 8e-7; gradients of what is extra, sums with much cancellation, 2.7e-6.
   EXPECT_LT(error(out, wanted), 3e-6);
   for (size_t i = 0; i < ours.all().size(); ++i) {
     if (!ours.all()[i]->defined()) continue;
-    EXPECT_LT(error(ours.all()[i]->grad(), truth.all()[i]->grad()), 5e-6) << i;
+    EXPECT_LT(error(ours.all()[i]->grad(), truth.all()[i]->grad()), 1e-5) << i;
   }
 }
 
@@ -186,10 +187,58 @@ TEST(AttentionKernel, EveryInstructionSetAgrees) {
     const at::Tensor out = kernels::attention(spec, ours.qkv, ours.extras);
     out.square().sum().backward();
     EXPECT_LT(error(out, wanted), 3e-6) << hwy::TargetName(target);
-    EXPECT_LT(error(ours.qkv.grad(), truth.qkv.grad()), 5e-6) << hwy::TargetName(target);
+    EXPECT_LT(error(ours.qkv.grad(), truth.qkv.grad()), 3e-6) << hwy::TargetName(target);
   }
   hwy::SetSupportedTargetsForTest(0);
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+/// A weight or an input in both precisions.
+struct Pair {
+  explicit Pair(const at::Tensor& x)
+      : ours(x.detach().clone().requires_grad_(true)),
+        truth(x.detach().to(at::kDouble).requires_grad_(true)) {}
+  at::Tensor ours, truth;
+};
+
+void expect_mlp(model::Activation activation, bool biased) {
+  // Odd sizes; inputs wide enough for the flat ends of GELU.
+  const Pair x(3 * normal(1, {7, 90, 13})), up(normal(2, {29, 13})), up_bias(normal(3, {29})),
+      down(normal(4, {13, 29})), down_bias(normal(5, {13}));
+  const at::Tensor slope = normal(6, {7, 90, 13}), none;
+  const at::Tensor inner =
+      biased ? at::linear(x.truth, up.truth, up_bias.truth) : at::linear(x.truth, up.truth);
+  const at::Tensor active = activation == model::Activation::kRelu ? inner.relu() : at::gelu(inner);
+  const at::Tensor wanted =
+      biased ? at::linear(active, down.truth, down_bias.truth) : at::linear(active, down.truth);
+  (wanted * slope.to(at::kDouble)).sum().backward();
+  const at::Tensor out = kernels::mlp(activation, x.ours, {up.ours, biased ? up_bias.ours : none},
+                                      {down.ours, biased ? down_bias.ours : none});
+  (out * slope).sum().backward();
+  // Floor, measured: 6e-7.
+  EXPECT_LT(error(out, wanted), 3e-6);
+  for (const Pair* pair : {&x, &up, &down, &up_bias, &down_bias}) {
+    if (!biased && pair->ours.dim() == 1) continue;
+    EXPECT_LT(error(pair->ours.grad(), pair->truth.grad()), 3e-6) << pair->ours.sizes();
+  }
+}
+
+TEST(Mlp, IsThePlainFormula) {
+  for (const bool biased : {false, true}) {
+    expect_mlp(model::Activation::kGelu, biased);
+    expect_mlp(model::Activation::kRelu, biased);
+  }
+}
+
+TEST(SquaredError, IsThePlainFormula) {
+  const Pair x(normal(1, {9, 17, 37}));
+  const at::Tensor target = normal(2, {9, 17, 37}), weights = uniform(3, {9, 17});
+  const at::Tensor wanted = ((x.truth - target).square().mean(-1) * weights).sum();
+  const at::Tensor sum = kernels::weighted_squared_error(x.ours, target, weights);
+  EXPECT_LT(error(sum, wanted), 1e-6);
+  (3 * wanted).backward();
+  (3 * sum).backward();
+  EXPECT_LT(error(x.ours.grad(), x.truth.grad()), 1e-6);
 }
 
 }  // namespace
