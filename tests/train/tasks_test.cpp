@@ -138,6 +138,10 @@ TEST(BigramBackcopy, OracleOfTheRandomTableIsTheEntropyOfItsRows) {
   // 8 successors with weights 0.1 + uniform: ln 8 less about var / (2 mean^2) = 0.116.
   EXPECT_NEAR(made->kinds()[0].oracle, std::log(8.0) - 0.116, 0.03);
   EXPECT_EQ(made->kinds()[1].oracle, 0);
+  const Bigram table = random_bigram(32, 8, 1);
+  std::vector<double> shares = table.unigram;
+  std::sort(shares.rbegin(), shares.rend());
+  EXPECT_NEAR(shares[0] + shares[1] + shares[2], 0.35, 0.06);
 }
 
 TEST(CopyPaste, ActivePositionsFetchAnEarlierTokenAndTheOthersNothing) {
