@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <limits>
+#include <set>
 
 #include "sinkscope/diagnostics/diagnostic.h"
 
@@ -186,6 +187,8 @@ std::vector<std::string> train_findings(const train::Task& task, const store::Sh
   const std::vector<SheetColumn> columns = result_columns(task);
   const std::vector<train::QueryKind> kinds = task.kinds();
   std::vector<std::string> findings;
+  std::set<std::string> runs;
+  double least = std::numeric_limits<double>::infinity(), most = -least;
   for (const SheetRow& row : sheet.rows("results")) {
     const auto cell = [&](std::string_view name) -> const SheetCell& {
       size_t c = 0;
@@ -193,6 +196,8 @@ std::vector<std::string> train_findings(const train::Task& task, const store::Sh
       return row.cells[c];
     };
     const auto number = [&](std::string_view name) { return std::get<double>(cell(name)); };
+    runs.insert(std::get<std::string>(cell("run")));
+    least = std::min(least, number("loss")), most = std::max(most, number("loss"));
     std::string text = fmt::format("{}: loss {:.4f}; L{}H{} gives the expected key",
                                    std::get<std::string>(cell("run")), number("loss"),
                                    number("layer"), number("head"));
@@ -207,6 +212,10 @@ std::vector<std::string> train_findings(const train::Task& task, const store::Sh
                                           routed == "none" || routed == verdict
                                               ? ""
                                               : fmt::format(", {} by its routed queries", routed)));
+  }
+  if (runs.size() > 1) {
+    findings.insert(findings.begin(), fmt::format("{}, {} runs: losses from {:.4f} to {:.4f}",
+                                                  task.name(), runs.size(), least, most));
   }
   return findings;
 }
