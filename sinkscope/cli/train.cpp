@@ -21,8 +21,10 @@ void add_settings(CLI::App& command, app::TrainOptions& options) {
   setting("--frequency", "frequency", "conditional-damping: share of aligned tokens [0.5]");
   setting("--text", "text", "bigram-backcopy: the table is that of this text [a random one]");
   setting("--layers", "layers", "bigram-backcopy: blocks [1]");
-  setting("--triggers", "triggers", "bigram-backcopy: the most frequent symbols that are [3]");
-  setting("--trigger-mass", "trigger_mass", "bigram-backcopy: or as many as have this share");
+  setting("--triggers", "triggers",
+          "bigram-backcopy: the most frequent symbols that are [3 of a text]");
+  setting("--trigger-mass", "trigger_mass",
+          "bigram-backcopy: or as many as have this share [0.3 without a text]");
   setting("--offset", "offset", "bigram-backcopy: how far back a trigger copies from [1]");
   setting("--rest", "rest", "copy-paste: what the others output, hard (nothing) or soft [hard]");
   command.add_option_function<std::vector<std::string>>(

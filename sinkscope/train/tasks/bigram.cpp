@@ -65,13 +65,12 @@ Bigram random_bigram(int64_t symbols, int64_t successors, uint64_t key) {
   const auto count = static_cast<size_t>(symbols);
   Bigram bigram;
   for (size_t x = 0; x < count; ++x) {
-    // Drawn without replacement with weights 1 / (1 + y): those of the largest log(u) / weight.
-    const auto rank = [&](size_t y) {
-      return std::log(unit(key, {x, y, 1})) * static_cast<double>(1 + y);
-    };
+    // The successors are the symbols of the largest random numbers.
     std::vector<size_t> order(count);
     std::iota(order.begin(), order.end(), size_t{0});
-    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return rank(a) > rank(b); });
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return mix(key, {x, a, 1}) > mix(key, {x, b, 1});
+    });
     std::vector<double>& row = bigram.next.emplace_back(count, 0.0);
     for (size_t s = 0; s < static_cast<size_t>(successors); ++s)
       row[order[s]] = 0.1 + unit(key, {x, order[s], 2});

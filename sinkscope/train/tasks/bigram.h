@@ -19,10 +19,7 @@ struct Bigram {
   double entropy_after(int64_t symbol) const;  ///< nats
 };
 
-/// Each symbol has `successors` others with shares in proportion to 0.1 + uniform; pi is the
-/// stationary distribution. Symbol y is among a symbol's successors with weight 1 / (1 + y), so
-/// that the three most frequent symbols have about the share that space, e and t have in English: a
-/// sink needs triggers that are not rare.
+/// Each symbol has `successors` others, weighted 0.1 + uniform; pi is the stationary distribution.
 Bigram random_bigram(int64_t symbols, int64_t successors, uint64_t key);
 /// Of the characters of a UTF-8 text, in the order of their code points. A character that only ends
 /// the text is followed by the first one. Throws kUsage: fewer than 4 or more than 1024 characters.

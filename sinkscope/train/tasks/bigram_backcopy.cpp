@@ -21,6 +21,8 @@
 namespace sinkscope::train {
 namespace {
 
+constexpr double kTriggerMass = 0.3;
+
 enum Kind : uint8_t { kMarkov = 0, kTrigger = 1, kStart = 2 };
 
 std::string read_text(const std::string& file) {
@@ -153,7 +155,10 @@ class BigramBackcopy : public Task {
     if (settings.has("triggers") && settings.json()["triggers"].is_array()) {
       triggers_ = settings.integers("triggers");
     } else {
-      const double mass = read_setting(settings, "trigger_mass", 0.0, 0.0, 0.99);
+      // Three characters of English have this mass, three of 32 even symbols half of it.
+      const bool counted = settings.has("triggers") || !bigram_.characters.empty();
+      const double mass =
+          read_setting(settings, "trigger_mass", counted ? 0.0 : kTriggerMass, 0.0, 0.99);
       const auto count = static_cast<size_t>(
           read_setting(settings, "triggers", int64_t{mass > 0 ? 1 : 3}, 1, symbols - 1));
       double sum = 0;
