@@ -39,7 +39,7 @@ class Network {
       }
     }
     if (spec_.final_norm) x = norm("final_norm", x);
-    outputs_.result = spec_.vectors ? x : at::linear(x, parameters_.at("head"));
+    outputs_.result = spec_.vectors ? x : kernels::linear(x, parameters_.linear("head"));
     return std::move(outputs_);
   }
 
@@ -81,14 +81,13 @@ class Network {
   at::Tensor gated(const at::Tensor& x, Gate gate, const char* part, const at::Tensor& z,
                    int64_t heads) const {
     if (gate == Gate::kNone) return x;
-    const model::Linear weights = parameters_.linear(name(part));
-    const at::Tensor factor = at::linear(z, weights.weight, weights.bias).sigmoid();
+    const at::Tensor factor = kernels::linear(z, parameters_.linear(name(part))).sigmoid();
     if (gate == Gate::kElementwise) return x * factor;
     return (x.reshape({sequences_, tokens_, heads, -1}) * factor.unsqueeze(-1)).flatten(2);
   }
 
   at::Tensor attention_branch(const at::Tensor& z) {
-    at::Tensor qkv = at::linear(z, parameters_.at(name("qkv")));
+    at::Tensor qkv = kernels::linear(z, parameters_.linear(name("qkv")));
     if (spec_.key_gate != Gate::kNone || spec_.value_gate != Gate::kNone) {
       const std::vector<at::Tensor> parts =
           at::split_with_sizes(qkv, {spec_.query_width(), spec_.key_width(), spec_.key_width()}, 2);
@@ -101,7 +100,7 @@ class Network {
                            {parameters_.at(name("sinks")), parameters_.at(name("extra_key")),
                             parameters_.at(name("extra_value"))});
     out = gated(out, spec_.output_gate, "output_gate", z, spec_.heads);
-    out = at::linear(out, parameters_.at(name("o")));
+    out = kernels::linear(out, parameters_.linear(name("o")));
     outputs_.attention.push_back(out);
     if (spec_.pathway == 0) return out;
     return out + model::pathway_update(z, parameters_.linear(name("path_select")),

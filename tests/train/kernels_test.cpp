@@ -230,6 +230,30 @@ TEST(Mlp, IsThePlainFormula) {
   }
 }
 
+TEST(Linear, IsThePlainFormula) {
+  struct Shape {
+    int64_t rows, inputs, outputs;
+  };
+  for (const Shape& s : {Shape{1, 1, 1}, Shape{300, 64, 192}, Shape{131, 37, 33},
+                         Shape{257, 150, 8}, Shape{7, 16, 65}}) {
+    for (const bool biased : {false, true}) {
+      const Pair x(normal(1, {s.rows, s.inputs})), w(normal(2, {s.outputs, s.inputs})),
+          b(normal(3, {s.outputs}));
+      const at::Tensor slope = normal(4, {s.rows, s.outputs});
+      const at::Tensor wanted =
+          biased ? at::linear(x.truth, w.truth, b.truth) : at::linear(x.truth, w.truth);
+      (wanted * slope.to(at::kDouble)).sum().backward();
+      const at::Tensor out = kernels::linear(x.ours, {w.ours, biased ? b.ours : at::Tensor()});
+      (out * slope).sum().backward();
+      EXPECT_LT(error(out, wanted), 2e-6) << s.rows;
+      for (const Pair* pair : {&x, &w, &b}) {
+        if (!biased && pair == &b) continue;
+        EXPECT_LT(error(pair->ours.grad(), pair->truth.grad()), 2e-6) << s.rows;
+      }
+    }
+  }
+}
+
 TEST(SquaredError, IsThePlainFormula) {
   const Pair x(normal(1, {9, 17, 37}));
   const at::Tensor target = normal(2, {9, 17, 37}), weights = uniform(3, {9, 17});

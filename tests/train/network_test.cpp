@@ -30,6 +30,9 @@ Lab make_lab(const char* task, const char* settings, const char* variants, int64
     lab.task = with_registers(std::move(lab.task), numbers.registers);
   }
   lab.plan.spec = lab.task->spec();
+  // A kink that all sequences share, that of the first token, spoils differences; one case keeps
+  // it.
+  if (std::string_view(variants) != "base") lab.plan.spec.activation = model::Activation::kGelu;
   apply_variants(variants, numbers, lab.plan);
   lab.parameters = std::make_unique<Parameters>(lab.plan.spec, lab.plan.options);
   // Small initial values leave many gradients near 0, where nothing can be told from rounding.
@@ -60,8 +63,10 @@ double objective(const Lab& lab) {
 
 /// The slope of the objective along each weight's gradient is the gradient's length.
 void expect_slopes(const Lab& lab) {
-  // A kink between the two points costs more than rounding does (0.3 %).
-  const double tolerance = lab.plan.spec.scores.kind == model::ScoreKind::kRelu ? 0.05 : 0.02;
+  // Rounding moves the objective by up to 5e-7 of it, which asks for long steps; kinks between the
+  // two points of a difference ask for short ones.
+  const bool kinks = lab.plan.spec.scores.kind == model::ScoreKind::kRelu;
+  const double change = kinks ? 2e-5 : 2e-4;
   Gradients gradients(lab.plan.spec, *lab.parameters);
   const Gradients::Losses losses = gradients.run(lab.batch, lab.plan.options);
   EXPECT_NEAR(losses.task + lab.plan.options.penalty * losses.penalty, objective(lab),
@@ -76,14 +81,13 @@ void expect_slopes(const Lab& lab) {
     }
     ASSERT_GT(length, 0) << entry.ours;
     const at::Tensor kept = w.clone();
-    // A change well above rounding (1e-8 of the objective), and no large part of the weight.
-    const double h = std::min(0.1 * std::max(size, 0.1), 2e-5 * objective(lab) / length);
+    const double h = std::min(0.03 * std::max(size, 1.0), change * objective(lab) / length);
     w.copy_(kept + g * (h / length));
     const double up = objective(lab);
     w.copy_(kept - g * (h / length));
     const double down = objective(lab);
     w.copy_(kept);
-    EXPECT_NEAR((up - down) / (2 * h) / length, 1, tolerance) << entry.ours << ", " << length;
+    EXPECT_NEAR((up - down) / (2 * h) / length, 1, 0.02) << entry.ours << ", " << length;
   }
 }
 

@@ -8,6 +8,9 @@
 /// Pieces of a lab model as one differentiable function each, once, in float32 on the CPU.
 namespace sinkscope::train::kernels {
 
+/// x weight^T + bias. x [.., inputs], weight [outputs, inputs]; the bias may be undefined.
+at::Tensor linear(const at::Tensor& x, const model::Linear& weights);
+
 /// down(a(up(x))), a GELU (with erf) or ReLU. x [.., D]; biases may be undefined.
 at::Tensor mlp(model::Activation activation, const at::Tensor& x, const model::Linear& up,
                const model::Linear& down);
