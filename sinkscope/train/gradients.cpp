@@ -11,8 +11,8 @@
 namespace sinkscope::train {
 namespace {
 
-// Enough for eight threads; each costs one vector of gradients.
-constexpr int64_t kLanes = 8;
+// Enough for eight threads; each costs one vector of gradients. Small batches have fewer.
+constexpr int64_t kMostLanes = 8, kLeastLaneTokens = 1024;
 // Rows of a slice: at a width of 64 half a dozen activations fit a second-level cache, and the
 // overhead of an operation (microseconds) is still small beside its work.
 constexpr int64_t kSliceTokens = 2048;
@@ -34,7 +34,8 @@ Batch slice_of(const Batch& batch, int64_t first, int64_t count) {
 
 Gradients::Gradients(const model::ModelSpec& spec, const Parameters& parameters)
     : spec_(spec), parameters_(parameters) {
-  for (int64_t lane = 0; lane < kLanes; ++lane) lanes_.push_back(parameters.with_own_gradients());
+  for (int64_t lane = 0; lane < kMostLanes; ++lane)
+    lanes_.push_back(parameters.with_own_gradients());
 }
 
 Gradients::Slice Gradients::forward(int64_t lane, const Batch& slice, const at::Tensor& weights,
@@ -48,13 +49,29 @@ Gradients::Slice Gradients::forward(int64_t lane, const Batch& slice, const at::
 }
 
 Gradients::Losses Gradients::run(const Batch& batch, const TrainerOptions& options) {
+  std::vector<std::vector<Slice>> lanes = run_lanes(batch, options);
+  Losses losses;
+  for (const std::vector<Slice>& lane : lanes) {
+    for (const Slice& slice : lane) losses.task += slice.objective.item<double>();
+  }
+  if (options.penalty > 0) {
+    losses.penalty = finish_with_penalty(lanes, options.penalty, batch.kinds.size(0));
+  }
+  sum_lanes(lanes.size());
+  return losses;
+}
+
+std::vector<std::vector<Gradients::Slice>> Gradients::run_lanes(const Batch& batch,
+                                                                const TrainerOptions& options) {
   const bool penalty = options.penalty > 0;
   const int64_t sequences = batch.kinds.size(0), tokens = batch.kinds.size(1),
-                lane_length = (sequences + kLanes - 1) / kLanes,
+                lane_length = std::max((sequences + kMostLanes - 1) / kMostLanes,
+                                       std::max<int64_t>(1, kLeastLaneTokens / tokens)),
                 slice_length = std::max<int64_t>(1, kSliceTokens / tokens);
   const at::Tensor weights = token_weights(batch, options.skip_first_loss);
-  std::vector<std::vector<Slice>> slices(kLanes);
-  at::parallel_for(0, kLanes, 1, [&](int64_t begin, int64_t end) {
+  std::vector<std::vector<Slice>> lanes(
+      static_cast<size_t>((sequences + lane_length - 1) / lane_length));
+  at::parallel_for(0, std::ssize(lanes), 1, [&](int64_t begin, int64_t end) {
     for (int64_t lane = begin; lane < end; ++lane) {
       lanes_[static_cast<size_t>(lane)].gradients().zero_();
       const int64_t last = std::min(sequences, (lane + 1) * lane_length);
@@ -66,41 +83,41 @@ Gradients::Losses Gradients::run(const Batch& batch, const TrainerOptions& optio
           slice.objective.backward();
           slice.objective = slice.objective.detach();
         }
-        slices[static_cast<size_t>(lane)].push_back(std::move(slice));
+        lanes[static_cast<size_t>(lane)].push_back(std::move(slice));
       }
     }
   });
-  Losses losses;
-  at::Tensor energies = at::zeros({spec_.layers, 2}, at::kFloat);
-  for (const std::vector<Slice>& lane : slices) {
-    for (const Slice& slice : lane) {
-      losses.task += slice.objective.item<double>();
-      if (penalty) energies += slice.energies.detach() / static_cast<double>(sequences);
-    }
-  }
-  if (penalty) {
-    energies.requires_grad_(true);
-    const at::Tensor whole = common_mode_penalty(energies);
-    losses.penalty = whole.item<double>();
-    whole.backward();
-    const at::Tensor slope = energies.grad() * (options.penalty / static_cast<double>(sequences));
-    at::parallel_for(0, kLanes, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t lane = begin; lane < end; ++lane) {
-        for (Slice& slice : slices[static_cast<size_t>(lane)]) {
-          (slice.objective + (slice.energies * slope).sum()).backward();
-          slice = {};
-        }
-      }
-    });
-  }
-  sum_lanes();
-  return losses;
+  return lanes;
 }
 
-void Gradients::sum_lanes() const {
+double Gradients::finish_with_penalty(std::vector<std::vector<Slice>>& lanes, double factor,
+                                      int64_t sequences) const {
+  const double share = 1 / static_cast<double>(sequences);
+  at::Tensor energies = at::zeros({spec_.layers, 2}, at::kFloat);
+  for (const std::vector<Slice>& lane : lanes) {
+    for (const Slice& slice : lane) energies += slice.energies.detach() * share;
+  }
+  energies.requires_grad_(true);
+  const at::Tensor penalty = common_mode_penalty(energies);
+  penalty.backward();
+  const at::Tensor slope = energies.grad() * (factor * share);
+  at::parallel_for(0, std::ssize(lanes), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t lane = begin; lane < end; ++lane) {
+      for (Slice& slice : lanes[static_cast<size_t>(lane)]) {
+        (slice.objective + (slice.energies * slope).sum()).backward();
+        slice = {};  // its graph
+      }
+    }
+  });
+  return penalty.item<double>();
+}
+
+void Gradients::sum_lanes(size_t count) const {
   float* sum = parameters_.gradients().data_ptr<float>();
   std::vector<const float*> lanes;
-  for (const Parameters& lane : lanes_) lanes.push_back(lane.gradients().data_ptr<float>());
+  for (size_t lane = 0; lane < count; ++lane) {
+    lanes.push_back(lanes_[lane].gradients().data_ptr<float>());
+  }
   at::parallel_for(0, parameters_.count(), kGrain, [&](int64_t begin, int64_t end) {
     std::copy(lanes[0] + begin, lanes[0] + end, sum + begin);
     for (size_t lane = 1; lane < lanes.size(); ++lane) {

@@ -37,7 +37,12 @@ class Gradients {
     at::Tensor energies;   ///< [L, 2], where there is a penalty
   };
   Slice forward(int64_t lane, const Batch& slice, const at::Tensor& weights, bool penalty) const;
-  void sum_lanes() const;
+  /// Without a penalty the gradients are there afterwards; with one they need what all slices have
+  /// in common first.
+  std::vector<std::vector<Slice>> run_lanes(const Batch& batch, const TrainerOptions& options);
+  double finish_with_penalty(std::vector<std::vector<Slice>>& lanes, double factor,
+                             int64_t sequences) const;
+  void sum_lanes(size_t count) const;
 
   model::ModelSpec spec_;
   const Parameters& parameters_;
