@@ -5,8 +5,11 @@
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
+#include <vector>
 
 #include "sinkscope/base/error.h"
 
@@ -17,6 +20,23 @@ constexpr int64_t kGrain = 1 << 13;
 
 void check(bool sound, const char* flag, const std::string& seen, const char* allowed) {
   if (!sound) throw Error(ErrorKind::kUsage, "read training options", flag + (" " + seen), allowed);
+}
+
+/// By chunks of a fixed size: the same bits for any number of threads.
+double norm_of(const at::Tensor& gradients) {
+  const float* g = gradients.data_ptr<float>();
+  const int64_t count = gradients.numel();
+  std::vector<double> sums(static_cast<size_t>((count + kGrain - 1) / kGrain));
+  at::parallel_for(0, std::ssize(sums), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; ++c) {
+      double sum = 0;
+      for (int64_t i = c * kGrain; i < std::min(count, (c + 1) * kGrain); ++i) {
+        sum += static_cast<double>(g[i]) * g[i];
+      }
+      sums[static_cast<size_t>(c)] = sum;
+    }
+  });
+  return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
 }
 
 }  // namespace
@@ -54,7 +74,7 @@ Optimiser::Optimiser(const OptimiserOptions& options, int64_t parameters)
 
 double Optimiser::step(at::Tensor values, at::Tensor gradients, int64_t step, int64_t steps) {
   const c10::NoGradGuard no_grad;
-  const double norm = gradients.norm().item<double>();
+  const double norm = norm_of(gradients);
   const bool clipped = options_.clip > 0 && norm > options_.clip;
   const auto shrink = static_cast<float>(clipped ? options_.clip / norm : 1.0);
   const double rate = rate_at(options_, step, steps);

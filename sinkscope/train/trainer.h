@@ -30,7 +30,7 @@ struct StepResult {
 
 /// Trains a lab model on a task. What a step does depends on the options, the values and the step's
 /// number alone: a run that was saved and loaded goes on to the very same bits, on the same machine
-/// with the same number of threads.
+/// with any number of threads.
 class Trainer {
  public:
   /// Throws kUsage for options out of range.

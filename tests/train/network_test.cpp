@@ -9,6 +9,7 @@
 
 #include "sinkscope/train/gradients.h"
 #include "sinkscope/train/tasks/registers.h"
+#include "sinkscope/train/trainer.h"
 #include "sinkscope/train/variants.h"
 
 namespace sinkscope::train {
@@ -140,6 +141,24 @@ TEST(Gradients, SameBitsForAnyNumberOfThreads) {
     EXPECT_TRUE(at::equal(results[0], results[i])) << i;
     EXPECT_EQ(losses[0], losses[i]) << i;
   }
+}
+
+TEST(Trainer, SameBitsForAnyNumberOfThreads) {
+  const int threads = at::get_num_threads();
+  const auto task = find_task("global-broadcast").make(io::Config::parse("{}", "test"));
+  TrainerOptions options;
+  options.batch = 90;
+  options.optimiser.clip = 0.1;  // makes values depend on the gradient's norm
+  std::vector<at::Tensor> results;
+  for (const int count : {1, 2, 3}) {
+    at::set_num_threads(count);
+    Trainer trainer(*task, task->spec(), options);
+    for (int i = 0; i < 3; ++i) trainer.step();
+    results.push_back(trainer.parameters().values().clone());
+  }
+  at::set_num_threads(threads);
+  EXPECT_TRUE(at::equal(results[0], results[1]));
+  EXPECT_TRUE(at::equal(results[0], results[2]));
 }
 
 TEST(Gradients, FewerSequencesThanLanes) {
