@@ -167,6 +167,18 @@ INSTANTIATE_TEST_SUITE_P(
         Case{.name = "relu", .kind = kRelu, .tokens = 70, .heads = 2, .kv_heads = 2},
         Case{.name = "relu, all", .kind = kRelu, .causal = false, .tokens = 37}));
 
+/// Runs f once per instruction set that this machine has.
+template <class F>
+void for_each_target(F f) {
+  for (const uint32_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    f(hwy::TargetName(target));
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
 TEST(AttentionKernel, EveryInstructionSetAgrees) {
   const Case c{.name = "",
                .tokens = 45,
@@ -180,17 +192,13 @@ TEST(AttentionKernel, EveryInstructionSetAgrees) {
   const Inputs truth = given.in(at::kDouble);
   const at::Tensor wanted = plain_attention(spec, truth);
   wanted.square().sum().backward();
-  for (const uint32_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  for_each_target([&](const char* target) {
     const Inputs ours = given.in(at::kFloat);
     const at::Tensor out = kernels::attention(spec, ours.qkv, ours.extras);
     out.square().sum().backward();
-    EXPECT_LT(error(out, wanted), 3e-6) << hwy::TargetName(target);
-    EXPECT_LT(error(ours.qkv.grad(), truth.qkv.grad()), 3e-6) << hwy::TargetName(target);
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    EXPECT_LT(error(out, wanted), 3e-6) << target;
+    EXPECT_LT(error(ours.qkv.grad(), truth.qkv.grad()), 3e-6) << target;
+  });
 }
 
 /// A weight or an input in both precisions.
@@ -230,28 +238,32 @@ TEST(Mlp, IsThePlainFormula) {
   }
 }
 
-TEST(Linear, IsThePlainFormula) {
-  struct Shape {
-    int64_t rows, inputs, outputs;
-  };
-  for (const Shape& s : {Shape{1, 1, 1}, Shape{300, 64, 192}, Shape{131, 37, 33},
-                         Shape{257, 150, 8}, Shape{7, 16, 65}}) {
-    for (const bool biased : {false, true}) {
-      const Pair x(normal(1, {s.rows, s.inputs})), w(normal(2, {s.outputs, s.inputs})),
-          b(normal(3, {s.outputs}));
-      const at::Tensor slope = normal(4, {s.rows, s.outputs});
-      const at::Tensor wanted =
-          biased ? at::linear(x.truth, w.truth, b.truth) : at::linear(x.truth, w.truth);
-      (wanted * slope.to(at::kDouble)).sum().backward();
-      const at::Tensor out = kernels::linear(x.ours, {w.ours, biased ? b.ours : at::Tensor()});
-      (out * slope).sum().backward();
-      EXPECT_LT(error(out, wanted), 2e-6) << s.rows;
-      for (const Pair* pair : {&x, &w, &b}) {
-        if (!biased && pair == &b) continue;
-        EXPECT_LT(error(pair->ours.grad(), pair->truth.grad()), 2e-6) << s.rows;
-      }
-    }
+void expect_linear(int64_t rows, int64_t inputs, int64_t outputs, bool biased, const char* target) {
+  const Pair x(normal(1, {rows, inputs})), w(normal(2, {outputs, inputs})), b(normal(3, {outputs}));
+  const at::Tensor slope = normal(4, {rows, outputs});
+  const at::Tensor wanted =
+      biased ? at::linear(x.truth, w.truth, b.truth) : at::linear(x.truth, w.truth);
+  (wanted * slope.to(at::kDouble)).sum().backward();
+  const at::Tensor out = kernels::linear(x.ours, {w.ours, biased ? b.ours : at::Tensor()});
+  (out * slope).sum().backward();
+  EXPECT_LT(error(out, wanted), 2e-6) << target << ", " << rows;
+  for (const Pair* pair : {&x, &w, &b}) {
+    if (!biased && pair == &b) continue;
+    EXPECT_LT(error(pair->ours.grad(), pair->truth.grad()), 2e-6) << target << ", " << rows;
   }
+}
+
+TEST(Linear, IsThePlainFormulaOnEveryInstructionSet) {
+  for_each_target([](const char* target) {
+    for (const bool biased : {false, true}) {
+      expect_linear(1, 1, 1, biased, target);
+      expect_linear(300, 64, 192, biased, target);
+      expect_linear(131, 37, 33, biased, target);
+      expect_linear(257, 150, 8, biased, target);  // rows that are copied first
+      expect_linear(300, 200, 130, biased, target);
+      expect_linear(7, 16, 65, biased, target);
+    }
+  });
 }
 
 TEST(SquaredError, IsThePlainFormula) {
