@@ -198,6 +198,8 @@ struct ModelSpec {
   std::vector<std::string>
       notes;  ///< facts worth telling: unused blocks, an outer key overruled, ...
 
+  /// Whether z is multiplied by a gate before W_O, of either form.
+  bool gates_output() const { return attention_gate || output_gate != Gate::kNone; }
   bool is_vision() const { return vision.patch > 0; }
   int64_t query_width() const { return heads * head_width; }
   int64_t key_width() const { return kv_heads * head_width; }

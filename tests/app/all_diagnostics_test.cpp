@@ -41,7 +41,8 @@ Inputs texts(const model::ModelSpec& spec) {
     sequence.id = std::ssize(inputs.sequences);
     // The first token comes again, and the last stretch is one token over and over.
     for (int64_t i = 0; i < tokens; ++i) {
-      sequence.ids.push_back(static_cast<int32_t>(i > 11 ? 5 : (i * 7 + 3) % 30));
+      const int64_t id = (i * 7 + 3) % std::min<int64_t>(30, spec.vocabulary);
+      sequence.ids.push_back(static_cast<int32_t>(i > 11 ? 5 : id));
     }
     inputs.streams.push_back({sequence.ids});
     inputs.sequences.push_back(sequence);
@@ -69,6 +70,23 @@ Inputs images(const model::ModelSpec& spec) {
   return inputs;
 }
 
+/// Rows of numbers, the last stretch one row over and over.
+Inputs rows(const model::ModelSpec& spec) {
+  Inputs inputs;
+  for (const int64_t tokens : {1, 2, 3, 16}) {
+    if (spec.context > 0 && tokens > spec.context) continue;
+    forward::Stream stream;
+    stream.vectors = at::linspace(-1, 1, tokens * spec.width).mul(37).sin().view({tokens, -1});
+    if (tokens > 12) stream.vectors.slice(0, 12).copy_(stream.vectors[5].expand({tokens - 12, -1}));
+    store::SequenceInfo sequence;
+    sequence.id = std::ssize(inputs.sequences);
+    sequence.rows = tokens;
+    inputs.sequences.push_back(sequence);
+    inputs.streams.push_back(std::move(stream));
+  }
+  return inputs;
+}
+
 void expect_no_infinity(const diagnostics::Record& record, const std::string& where) {
   for (const auto& [metric, layers] : record.all()) {
     for (size_t l = 0; l < layers.size(); ++l) {
@@ -84,7 +102,7 @@ TEST(AllDiagnostics, MeasureEveryFamilyAtEveryLength) {
   for (const fs::path& folder : family_cases()) {
     const auto model = model::Model::open(folder.string());
     const model::ModelSpec& spec = model->spec();
-    const Inputs inputs = spec.is_vision() ? images(spec) : texts(spec);
+    const Inputs inputs = spec.is_vision() ? images(spec) : spec.vectors ? rows(spec) : texts(spec);
     MeasureOptions options;
     options.diagnostics = diagnostics::select_diagnostics(names);
     for (int l = 0; l < static_cast<int>(spec.layers); ++l) options.layers.insert(l);

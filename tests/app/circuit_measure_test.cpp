@@ -40,7 +40,8 @@ Measured measure(const fs::path& folder, std::vector<std::vector<int64_t>> docum
     info.id = std::ssize(infos);
     const int64_t context = run.spec().context;
     for (int64_t i = 0; i < (context == 0 ? kTokens : std::min(kTokens, context)); ++i)
-      info.ids.push_back(static_cast<int32_t>((i * 7 + 3) % 30));
+      info.ids.push_back(
+          static_cast<int32_t>((i * 7 + 3) % std::min<int64_t>(30, run.spec().vocabulary)));
     streams.push_back({info.ids, {}, starts, {}});
     infos.push_back(std::move(info));
   }
@@ -64,7 +65,7 @@ std::vector<fs::path> causal_families() {
   for (const auto& entry : fs::directory_iterator(sinkscope::test::data_path("families").value())) {
     if (!fs::exists(entry.path() / "config.json")) continue;
     const auto model = model::Model::open(entry.path().string());
-    if (model->spec().causal && !model->spec().is_vision()) cases.push_back(entry.path());
+    if (model->spec().causal && model->spec().vocabulary > 0) cases.push_back(entry.path());
   }
   std::sort(cases.begin(), cases.end());
   return cases;
@@ -97,13 +98,14 @@ TEST(CircuitMeasure, WritesAddUpInEveryFamily) {
         EXPECT_NEAR(heads, attention, tolerance) << where;
       }
       EXPECT_EQ(std::isnan(run.value("resid_mid_norm_p0", l)),
-                spec.form == model::BlockForm::kParallel)
+                spec.form == model::BlockForm::kParallel || !spec.mlp)
           << where;
       EXPECT_EQ(std::isnan(run.value("turn_p0", l)), spec.form == model::BlockForm::kPostNorm)
           << where;
     }
     // Where block 0's state between the branches is embedding plus attention.
-    if (spec.form == model::BlockForm::kSequential && !spec.attention_gate && !spec.branch_norms) {
+    if (spec.form == model::BlockForm::kSequential && spec.mlp && !spec.gates_output() &&
+        !spec.branch_norms) {
       EXPECT_NEAR(run.value("p0_separation", 0), run.value("resid_mid_norm_ratio", 0), 1e-6)
           << folder;
     }

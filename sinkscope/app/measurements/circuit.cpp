@@ -40,7 +40,7 @@ class Circuit : public Measurement {
 
   bool wants(Tap tap, int) const override {
     return spec_.causal &&
-           (site_of(tap) || tap == Tap::kResidPre || (tap == Tap::kGate && spec_.attention_gate));
+           (site_of(tap) || tap == Tap::kResidPre || (tap == Tap::kGate && spec_.gates_output()));
   }
 
   void on_activation(const forward::Activation& activation) override {
@@ -162,8 +162,10 @@ class Circuit : public Measurement {
       return std::span(stream.rows[static_cast<size_t>(site)]).first(width);
     };
     stats::ChannelWrite& write = stream.values.channel;
-    write = stats::channel_write({before, width}, first(Site::kAttnOut), first(Site::kMlpOut),
-                                 {after, width});
+    const std::vector<float> nothing(width, 0.0f);  // what a block without an MLP adds
+    write =
+        stats::channel_write({before, width}, first(Site::kAttnOut),
+                             spec_.mlp ? first(Site::kMlpOut) : std::span(nothing), {after, width});
     write.heads = stats::head_writes(gated_first(state, rows, stream), state.w_o, write.channel);
     double scale = spec_.residual_scale;
     if (spec_.branch_norms) {
@@ -179,7 +181,7 @@ class Circuit : public Measurement {
 
   void join_heads(const forward::LayerState& state, const forward::Segment& rows,
                   Stream& stream) const {
-    if (stream.attention.empty() || spec_.attention_gate) return;
+    if (stream.attention.empty() || spec_.gates_output()) return;
     const at::Tensor joined = at::from_blob(stream.attention.data(), {rows.rows, spec_.width})
                                   .add(state.resid_pre.narrow(0, rows.first_row, rows.rows));
     const float* row = joined.data_ptr<float>();

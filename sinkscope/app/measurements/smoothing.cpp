@@ -43,7 +43,7 @@ class Smoothing : public Measurement {
 
   bool wants(Tap tap, int) const override {
     return tap == Tap::kResidPre || tap == Tap::kAttnOut ||
-           (tap == Tap::kGate && spec_.attention_gate);
+           (tap == Tap::kGate && spec_.gates_output());
   }
 
   void on_activation(const forward::Activation& activation) override {
@@ -87,7 +87,7 @@ class Smoothing : public Measurement {
     stats::SmoothingInput in;
     in.context = state.z.narrow(0, rows.first_row, rows.rows);
     in.v = state.v.narrow(0, rows.first_row, rows.rows);
-    if (spec_.attention_gate) in.gate = gate_[s].view(in.context.sizes());
+    if (spec_.gates_output()) in.gate = gate_[s].view(in.context.sizes());
     in.step = state.resid_pre.narrow(0, rows.first_row, rows.rows) + attn_out_[s];
     if (const auto factor = branch_factor(state, in)) in.step.div_(*factor);
     in.seen = seen, in.dominant = dominant, in.lambdas = stats::kLambdas;
