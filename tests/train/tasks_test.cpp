@@ -168,6 +168,8 @@ TEST(Tasks, RefuseSettingsOutOfRangeByName) {
     EXPECT_NE(error.seen.find("frequency"), std::string::npos);
   }
   EXPECT_THROW(task("bigram-backcopy", R"({"text": "/no/such/file"})"), Error);
+  EXPECT_THROW(task("conditional-damping", R"({"gamma": 0.5})"),
+               Error);  // the output form has none
   EXPECT_THROW(task("no-such-task", "{}"), Error);
 }
 

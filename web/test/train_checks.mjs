@@ -114,7 +114,8 @@ async function oddChecks(browser, bundle, folder, troubles) {
   const begun = performance.now();
   const page = await begin(browser, folder, bundle, troubles, "long", long);
   const spent = performance.now() - begun;
-  expect(spent < 15_000, `9,000 steps, 72,000 singular values: ${Math.round(spent)} ms`);
+  // Seconds on a free machine; a loaded one may take its time, a page that never comes may not.
+  expect(spent < 120_000, `9,000 steps, 72,000 singular values: ${Math.round(spent)} ms`);
   await page.context().close();
 
   const odd = syntheticTrain({ seeds: 2 });

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "sinkscope/base/error.h"
 #include "sinkscope/base/mix.h"
 #include "sinkscope/train/tasks/tasks.h"
 
@@ -30,6 +31,10 @@ class ConditionalDamping : public Task {
         frequency_(read_setting(settings, "frequency", 0.5, 0.001, 0.999)),
         dedicated_(settings.flag({"dedicated"}, true)),
         seed_(static_cast<uint64_t>(read_setting(settings, "seed", int64_t{0}, 0, INT64_MAX))) {
+    if (form_ == "output" && gamma_ != 0) {
+      throw Error(ErrorKind::kUsage, "read task settings", "gamma in the form \"output\"",
+                  "it has none: --nop-target branch or dynamics");
+    }
     at::Tensor w = normal(mix(seed_, {static_cast<uint64_t>(Purpose::kTask)}), {kWidth});
     w = w - w.mean();
     direction_ = w / w.norm() * std::sqrt(1 - kMeanPart * kMeanPart) +
