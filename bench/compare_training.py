@@ -6,7 +6,8 @@
 A B A B, medians; both make their data inside the step, in float32 on two threads. Needs torch in this
 Python. sinkscope's time is that of the benchmark `step`, torch's that of forward, backward and
 torch.optim.AdamW on torch.randn data (for bigram-backcopy: on sequences drawn ahead of time, since a
-Python loop over tokens would be measured otherwise; ours are drawn inside the step).
+Python loop over tokens would be measured otherwise; ours are drawn inside the step). On a machine that others
+use too GOMP_SPINCOUNT=0 keeps both sides' threads from spinning while they wait for a core.
 """
 import argparse
 import json
