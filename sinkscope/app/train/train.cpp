@@ -64,16 +64,11 @@ class Run {
   /// False when it was interrupted.
   bool run() {
     if (trainer_.steps_done() == 0) record();
-    const int64_t left = steps_ - trainer_.steps_done();
-    if (left == 0) {
-      write_tables();
-      return true;
-    }
-    const int64_t before = trainer_.steps_done();
+    const int64_t before = trainer_.steps_done(), left = steps_ - before;
     Progress progress(console_, left, left, "steps");
     while (trainer_.steps_done() < steps_) {
       if (console_.interrupted && *console_.interrupted) {
-        trainer_.save(state_file());
+        save();
         return false;
       }
       last_ = trainer_.step();
@@ -197,17 +192,22 @@ void clear(const fs::path& folder, const std::vector<TrainRun>& runs) {
   for (const TrainRun& run : runs) places.push_back(folder / run.name);
   for (const fs::path& place : places) {
     for (const char* name : {"config.json", "model.safetensors", "trainer.state", "checkpoints",
-                             "tensorboard", "csv"}) {
+                             "recording", "tensorboard", "csv"}) {
       fs::remove_all(place / name);
     }
   }
 }
 
+/// Seconds that commands before this one have spent on the store.
+double seconds_before(const store::SheetStore& sheet) {
+  const double seconds = store::read_facts(sheet.facts()).forward_s;
+  return std::isnan(seconds) ? 0 : seconds;
+}
+
 void put_facts(store::SheetStore& sheet, double seconds) {
-  const store::RunFacts before = store::read_facts(sheet.facts());
   store::RunFacts facts;
   facts.tool_version = kVersion, facts.tool_git = kGitRevision;
-  facts.forward_s = (std::isnan(before.forward_s) ? 0 : before.forward_s) + seconds;
+  facts.forward_s = seconds;
   for (const auto& [key, value] : store::to_facts(facts)) sheet.put_fact(key, value);
 }
 
@@ -246,12 +246,13 @@ int train(const TrainOptions& options, Console& console) {
   const train::Task& task = *runs.front().task;
   sheet->put_outline(train_tables(task), train_plots(task));
   announce(runs, folder, console);
+  const double before = seconds_before(*sheet);
   const Clock::time_point begin = Clock::now();
   for (size_t r = 0; r < runs.size(); ++r) {
     const fs::path place = runs.size() == 1 ? folder : folder / runs[r].name;
     Run run(options, runs[r], static_cast<int64_t>(r), place, *sheet, console);
     const bool finished = run.run();
-    put_facts(*sheet, std::chrono::duration<double>(Clock::now() - begin).count());
+    put_facts(*sheet, before + std::chrono::duration<double>(Clock::now() - begin).count());
     if (finished) continue;
     throw Error(ErrorKind::kInterrupted, "train",
                 fmt::format("interrupted in run {} of {}", r + 1, runs.size()),
