@@ -19,7 +19,9 @@ void add_settings(CLI::App& command, app::TrainOptions& options) {
   setting("--nop-target", "nop_target", "conditional-damping: output, branch or dynamics [output]");
   setting("--gamma", "gamma", "conditional-damping: factor that aligned tokens keep [0]");
   setting("--frequency", "frequency", "conditional-damping: share of aligned tokens [0.5]");
-  setting("--text", "text", "bigram-backcopy: the table is that of this text [a random one]");
+  setting(
+      "--text", "text",
+      "bigram-backcopy: the table is that of this text [a random one; --paper: a shipped text]");
   setting("--layers", "layers", "bigram-backcopy: blocks [1]");
   setting("--triggers", "triggers",
           "bigram-backcopy: the most frequent symbols that are [3 of a text]");

@@ -143,6 +143,16 @@ TEST(BigramBackcopy, OracleOfTheRandomTableIsTheEntropyOfItsRows) {
       std::count_if(table.next[3].begin(), table.next[3].end(), [](double p) { return p > 0; }), 8);
 }
 
+TEST(BigramBackcopy, ThePublishedRecipeReadsTheShippedText) {
+  const auto made = task("bigram-backcopy", R"({"paper": true})");
+  const nlohmann::ordered_json settings = made->settings();
+  std::string triggers;
+  for (const auto& id : settings["triggers"]) triggers += made->label(id.get<int64_t>());
+  EXPECT_EQ(triggers, " et");  // method.md 16.3
+  const auto random = task("bigram-backcopy", R"({"paper": true, "symbols": 32})");
+  EXPECT_EQ(random->label(0), "0");
+}
+
 TEST(CopyPaste, ActivePositionsFetchAnEarlierTokenAndTheOthersNothing) {
   const auto made = task("copy-paste", "{}");
   const Batch b = made->batch(Purpose::kTraining, 0, 8);

@@ -18,6 +18,10 @@
 #include "sinkscope/train/tasks/bigram.h"
 #include "sinkscope/train/tasks/tasks.h"
 
+namespace sinkscope::embedded {
+std::string_view tinyshakespeare();
+}
+
 namespace sinkscope::train {
 namespace {
 
@@ -136,6 +140,8 @@ class BigramBackcopy : public Task {
       bigram_ = stored_bigram(settings);
     } else if (!file.empty()) {
       bigram_ = text_bigram(read_text(file), file);
+    } else if (paper_ && !settings.has("symbols")) {
+      bigram_ = text_bigram(embedded::tinyshakespeare(), "the shipped text");
     } else {
       const int64_t symbols = read_setting(settings, "symbols", int64_t{32}, 4, 1024);
       successors_ = std::min(successors_, symbols);
