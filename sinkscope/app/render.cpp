@@ -2,11 +2,10 @@
 
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <sstream>
 
 #include "sinkscope/base/error.h"
+#include "sinkscope/io/pending_file.h"
 #include "sinkscope/report/csv.h"
 #include "sinkscope/report/effects.h"
 #include "sinkscope/report/html.h"
@@ -74,21 +73,9 @@ void check_outputs(const RenderOptions& options, const Console& console) {
 }
 
 void write_file(const fs::path& file, const std::function<void(std::ostream&)>& write) {
-  const fs::path temporary = file.string() + ".part";
-  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-  if (out) {
-    write(out);
-    out.flush();
-  }
-  if (!out) {
-    const int reason = errno;
-    std::error_code ignored;
-    fs::remove(temporary, ignored);
-    throw Error(reason == ENOSPC ? ErrorKind::kTooLarge : ErrorKind::kUsage, "write results",
-                file.string() + ": " + std::strerror(reason));
-  }
-  out.close();
-  fs::rename(temporary, file);
+  std::ostringstream out;
+  write(out);
+  io::write_file(file, out.view(), "write results");
 }
 
 void render(const store::Store& store, const RenderOptions& options, Console& console) {

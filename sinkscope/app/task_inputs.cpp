@@ -55,9 +55,8 @@ at::Tensor message_of(const train::Batch& batch, int64_t sequence) {
 
 }  // namespace
 
-Inputs task_inputs(const train::Task& task, int64_t count, uint64_t number) {
-  const auto batch = std::make_shared<const train::Batch>(
-      task.batch(train::Purpose::kEvaluation, static_cast<int64_t>(number), count));
+Inputs task_inputs(const train::Task& task, std::shared_ptr<const train::Batch> batch) {
+  const int64_t count = batch->kinds.size(0);
   const bool vectors = batch->vectors.defined();
   Inputs inputs;
   inputs.kind = "task";
@@ -112,7 +111,9 @@ Inputs read_task_inputs(const InputOptions& options, const model::Model& model) 
     throw Error(ErrorKind::kUsage, "read inputs",
                 fmt::format("--max-seqs {}: at least 1", options.max_seqs));
   }
-  return task_inputs(*task, options.max_seqs, options.seed);
+  return task_inputs(*task, std::make_shared<const train::Batch>(
+                                task->batch(train::Purpose::kEvaluation,
+                                            static_cast<int64_t>(options.seed), options.max_seqs)));
 }
 
 }  // namespace sinkscope::app

@@ -7,9 +7,9 @@
 
 namespace sinkscope::app {
 
-/// `count` sequences of a task's evaluation batch `number`, with the kind of each query as its
-/// label where the tokens have no names.
-Inputs task_inputs(const train::Task& task, int64_t count, uint64_t number);
+/// The sequences of a task's batch, with the kind of each query as its label where the tokens have
+/// no names.
+Inputs task_inputs(const train::Task& task, std::shared_ptr<const train::Batch> batch);
 
 /// What a model that `train` made is measured on when nothing is given: sequences of its own task.
 /// Throws kUsage when its config.json names none.

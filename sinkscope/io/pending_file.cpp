@@ -54,8 +54,8 @@ void PendingFile::fail(std::string_view what) const {
            : "choose a directory that exists and is writable");
 }
 
-void write_file(const fs::path& place, std::string_view text) {
-  PendingFile pending(place, "write a file");
+void write_file(const fs::path& place, std::string_view text, std::string_view operation) {
+  PendingFile pending(place, operation);
   pending.write(std::as_bytes(std::span(text)));
   pending.commit();
 }

@@ -31,6 +31,7 @@ class PendingFile {
 };
 
 /// A whole file by way of a PendingFile.
-void write_file(const std::filesystem::path& place, std::string_view text);
+void write_file(const std::filesystem::path& place, std::string_view text,
+                std::string_view operation);
 
 }  // namespace sinkscope::io

@@ -44,7 +44,7 @@ void Trainer::write_model(const std::filesystem::path& directory) const {
   config["task"] = task_.settings();
   config["task"]["name"] = task_.name();
   config["trained_steps"] = done_;
-  io::write_file(directory / "config.json", config.dump(1) + "\n");
+  io::write_file(directory / "config.json", config.dump(1) + "\n", "write a model");
 }
 
 std::string identity_of(const Task& task, const model::ModelSpec& spec,

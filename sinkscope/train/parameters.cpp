@@ -1,6 +1,7 @@
 #include "sinkscope/train/parameters.h"
 
 #include <ATen/ATen.h>
+#include <c10/util/accumulate.h>
 
 #include <algorithm>
 #include <cmath>
@@ -66,8 +67,7 @@ Parameters::Parameters(const model::ModelSpec& spec, const TrainerOptions& optio
       entry.file_name = model::expand_name(row.safetensors, layer);
       entry.ours = model::expand_name(row.ours, layer);
       entry.shape = model::stored_shape(spec, row, false, false);
-      entry.elements = 1;
-      for (const int64_t length : entry.shape) entry.elements *= length;
+      entry.elements = c10::multiply_integers(entry.shape);
       entry.first = total;
       total += entry.elements;
       if (entry.shape.size() == 2) inputs[entry.ours] = entry.shape[1];

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <c10/util/accumulate.h>
 
 #include "sinkscope/base/mix.h"
 #include "sinkscope/train/kernels/normal.h"
@@ -11,12 +12,6 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 14;
 constexpr float kUnit = 0x1p-24f;
-
-int64_t elements_of(at::IntArrayRef shape) {
-  int64_t elements = 1;
-  for (const int64_t length : shape) elements *= length;
-  return elements;
-}
 
 }  // namespace
 
@@ -33,7 +28,7 @@ at::Tensor uniform(uint64_t key, at::IntArrayRef shape) {
 }
 
 at::Tensor normal(uint64_t key, at::IntArrayRef shape) {
-  const int64_t elements = elements_of(shape), run = kernels::kRunLength;
+  const int64_t elements = c10::multiply_integers(shape), run = kernels::kRunLength;
   at::Tensor out = at::empty({(elements + run - 1) / run * run}, at::kFloat);
   float* data = out.data_ptr<float>();
   at::parallel_for(0, out.numel() / run, kGrain / run, [&](int64_t begin, int64_t end) {

@@ -164,11 +164,12 @@ void add_scan_metrics(const Measure& measure, const train::Batch& batch,
 }  // namespace
 
 Recorder::Recorder(const train::Task& task, int64_t sequences, int threads)
-    : batch_(task.batch(train::Purpose::kEvaluation, 0, sequences)),
+    : batch_(std::make_shared<const train::Batch>(
+          task.batch(train::Purpose::kEvaluation, 0, sequences))),
       loss_batch_(task.batch(train::Purpose::kEvaluation, 1,
                              std::max(sequences, kLossTokens / task.spec().context))),
       kinds_(task.kinds().size()),
-      inputs_(task_inputs(task, sequences, 0)),
+      inputs_(task_inputs(task, batch_)),
       threads_(threads) {
   for (const store::SequenceInfo& sequence : inputs_.sequences) {
     sequences_.push_back(&sequence);
@@ -193,13 +194,13 @@ ModelRecord Recorder::record(const train::Trainer& trainer,
   options.diagnostics = diagnostics::select_diagnostics(names);
   options.layers = parse_layers("", static_cast<int>(model->spec().layers));
   Measure measure(model->spec(), options, sequences_);
-  KeyObserver keys(batch_, kinds_, record.layers);
+  KeyObserver keys(*batch_, kinds_, record.layers);
   forward::RunOptions run;
   run.threads = threads_;
   forward::Observer* observers[] = {&measure, &keys};
   forward::Runner(*model, run).run(streams_, observers);
   measure.finish();
-  add_scan_metrics(measure, batch_, record.layers);
+  add_scan_metrics(measure, *batch_, record.layers);
   return record;
 }
 

@@ -42,7 +42,7 @@ class Recorder {
   ModelRecord record(const train::Trainer& trainer, const std::filesystem::path& directory) const;
 
  private:
-  train::Batch batch_;
+  std::shared_ptr<const train::Batch> batch_;
   train::Batch loss_batch_;  // more sequences: a loss is noisier than the statistics
   size_t kinds_;
   Inputs inputs_;
