@@ -26,7 +26,7 @@ void add_settings(CLI::App& command, app::TrainOptions& options) {
   setting("--triggers", "triggers",
           "bigram-backcopy: the most frequent symbols that are [3 of a text]");
   setting("--trigger-mass", "trigger_mass",
-          "bigram-backcopy: or as many as have this share [0.3 without a text]");
+          "bigram-backcopy: or as many as have this share [0.4 without a text]");
   setting("--offset", "offset", "bigram-backcopy: how far back a trigger copies from [1]");
   setting("--rest", "rest", "copy-paste: what the others output, hard (nothing) or soft [hard]");
   command.add_option_function<std::vector<std::string>>(

@@ -11,8 +11,8 @@
 namespace sinkscope::train {
 namespace {
 
-// Enough for eight threads; each costs one vector of gradients. Small batches have fewer.
-constexpr int64_t kMostLanes = 8, kLeastLaneTokens = 1024;
+// Enough for sixteen threads; each costs one vector of gradients. Small batches have fewer.
+constexpr int64_t kMostLanes = 16, kLeastLaneTokens = 1024;
 // Rows of a slice: at a width of 64 half a dozen activations fit a second-level cache, and the
 // overhead of an operation (microseconds) is still small beside its work.
 constexpr int64_t kSliceTokens = 2048;

@@ -25,7 +25,9 @@ std::string_view tinyshakespeare();
 namespace sinkscope::train {
 namespace {
 
-constexpr double kTriggerMass = 0.3;
+// What space, e, t, o and a have in English; the three likeliest of 32 even symbols have a third of
+// it.
+constexpr double kTriggerMass = 0.4;
 
 enum Kind : uint8_t { kMarkov = 0, kTrigger = 1, kStart = 2 };
 
@@ -161,7 +163,6 @@ class BigramBackcopy : public Task {
     if (settings.has("triggers") && settings.json()["triggers"].is_array()) {
       triggers_ = settings.integers("triggers");
     } else {
-      // Three characters of English have this mass, three of 32 even symbols half of it.
       const bool counted = settings.has("triggers") || !bigram_.characters.empty();
       const double mass =
           read_setting(settings, "trigger_mass", counted ? 0.0 : kTriggerMass, 0.0, 0.99);
