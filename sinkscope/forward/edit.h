@@ -31,6 +31,9 @@ inline constexpr float kRemoved = -1e30f;
 struct ColumnEdit {
   int64_t layer = 0, head = kAllHeads, position = 0;
   float offset = kRemoved;
+  /// Above 0, with kRemoved: what is left of a row is divided by at least this much, so a query
+  /// with less attention for other keys gets next to nothing. Of normalised scores.
+  double floor = 0;
 };
 
 /// z of the head <- `z`: undefined: 0; [K]: the same for every token; [T, K].

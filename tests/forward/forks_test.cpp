@@ -128,6 +128,26 @@ TEST(Forks, ARemovedColumnIsSoftmaxWithoutIt) {
   }
 }
 
+TEST(Forks, AFlooredRemovalShrinksTheRowsThatHaveLittleLeft) {
+  constexpr double kFloor = 0.9;
+  for (const std::string name : {"llama", "gpt_oss", "bloom"}) {
+    const auto model = open_case(name);
+    ColumnEdit floored{0, 1, 0};
+    floored.floor = kFloor;
+    const Passed r = run(*model, {{some_ids(12)}}, {{0, {ColumnEdit{0, 1, 0}}}, {0, {floored}}});
+    const HeadInDouble base(r, 0, 0, 1, model->spec());
+    // With a sink logit what is left counts its share too.
+    const at::Tensor left = 1 - base.a.slice(1, 0, 1);
+    EXPECT_LT(left.slice(0, 1).min().item<double>(), kFloor) << name;
+    EXPECT_GT(left.max().item<double>(), kFloor) << name;
+    at::Tensor factor = (left / kFloor).clamp_max(1);
+    factor[0].fill_(1);  // sees nothing else: left as it is
+    const at::Tensor expected = r.head(1, Tap::kZ, 0, 1) * factor;
+    EXPECT_LT(largest(r.head(2, Tap::kZ, 0, 1) - expected), 1e-5 * std::max(1.0, largest(base.v)))
+        << name;
+  }
+}
+
 TEST(Forks, WithoutItsFirstColumnARotaryModelHasNeverSeenTheFirstToken) {
   const auto model = open_case("llama");
   Fork without{0, {}};

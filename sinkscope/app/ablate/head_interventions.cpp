@@ -74,6 +74,15 @@ Edits offset_column(const EditRequest& r, float offset) {
 
 Edits remove_column(const EditRequest& r) { return offset_column(r, forward::kRemoved); }
 
+/// The removal of the released code of arXiv 2606.08105.
+Edits remove_column_floored(const EditRequest& r) {
+  constexpr double kFloor = 1e-12;
+  if (r.spec.scores.kind != model::ScoreKind::kSoftmax || r.spec.scores.stretch_low != 0) return {};
+  Edits edits = remove_column(r);
+  for (forward::Edit& edit : edits) std::get<forward::ColumnEdit>(edit).floor = kFloor;
+  return edits;
+}
+
 Edits logit_offset(const EditRequest& r) {
   return offset_column(r, static_cast<float>(r.options.offset));
 }
@@ -114,6 +123,7 @@ constexpr Intervention kRows[] = {
     {"donor-nonsink-value", Reach::kHead, "the value at the key is the next sequence's at a random other token", donor_nonsink_value, nullptr, true},
     {"zero-nonsink-value", Reach::kHead, "control: the value of a random other token is 0", zero_nonsink_value},
     {"remove-column", Reach::kHead, "the key gets no attention, rows are normalised anew", remove_column},
+    {"remove-column-floored", Reach::kHead, "the same, but rows are divided by at least 1e-12 (released code of 2606.08105)", remove_column_floored},
     {"logit-offset", Reach::kHead, "--offset is added to the key's logits", logit_offset},
     {"zero-head", Reach::kHead, "the head writes nothing", zero_head},
     {"mean-head", Reach::kHead, "the head's output is its mean over tokens and sequences", mean_head},

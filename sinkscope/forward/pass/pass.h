@@ -62,6 +62,7 @@ class Pass {
   void edit_residual(int layer);
   void edit_attention(int layer);
   void attend_edited(int layer, const Segment& rows, int64_t head, std::span<const Edit> edits);
+  void divide_by_floor(const Segment& rows, int64_t head, const ColumnEdit& edit);
   void edit_rows(int layer);
   const PathwayEdit* pathway_edit(int layer, int64_t stream) const;
   void edit_branch(int layer, Branch branch, at::Tensor& out, int64_t first) const;
@@ -91,6 +92,7 @@ class Pass {
   void prepare_scores(int layer);
   void attend(int layer);
   kernels::AttentionProblem problem_of(const Segment& rows) const;
+  static constexpr int64_t kPatternRows = 128;  // of a pattern, held at once
   void offer_pattern(int layer) const;
   /// [H, count, T] rows of the pattern of a whole stream.
   at::Tensor pattern_of(const Segment& stream, int64_t first, int64_t count,

@@ -312,10 +312,9 @@ at::Tensor Pass::pattern_of(const Segment& s, int64_t first, int64_t count,
 
 void Pass::offer_pattern(int layer) const {
   if (!wanted(Tap::kPattern, layer)) return;
-  constexpr int64_t kBlock = 128;
   for (const Segment& s : whole_) {
-    for (int64_t first = 0; first < s.rows; first += kBlock) {
-      const int64_t count = std::min(kBlock, s.rows - first);
+    for (int64_t first = 0; first < s.rows; first += kPatternRows) {
+      const int64_t count = std::min(kPatternRows, s.rows - first);
       const Segment segment{s.stream, first, 0, count};
       offer(Tap::kPattern, layer, pattern_of(s, first, count), std::span(&segment, 1));
     }

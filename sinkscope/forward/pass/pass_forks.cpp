@@ -145,6 +145,35 @@ void Pass::attend_edited(int layer, const Segment& s, int64_t h, std::span<const
   }
   options_.attention(&p, 1, options_.threads);
   for (const auto& [row, before] : restored) row.copy_(before);
+  for (const Edit& edit : edits) {
+    if (const auto* column = std::get_if<ColumnEdit>(&edit);
+        column && column->floor > 0 && column->layer == layer &&
+        (column->head == h || column->head == kAllHeads)) {
+      divide_by_floor(s, h, *column);
+    }
+  }
+}
+
+/// After the exact division by what is left of each row: times min(1, left / floor).
+void Pass::divide_by_floor(const Segment& s, int64_t h, const ColumnEdit& edit) {
+  const Visibility& visibility = visibility_[static_cast<size_t>(s.stream)];
+  const at::Tensor z =
+      heads_view(z_, 0, spec_.heads).narrow(0, s.first_row, s.rows).select(1, h);  // [T, K]
+  for (int64_t first = 0; first < s.rows; first += kPatternRows) {
+    const int64_t count = std::min(kPatternRows, s.rows - first);
+    at::Tensor missing;
+    at::Tensor others = pattern_of(s, first, count, &missing)[h];  // [count, T]
+    others.select(1, edit.position).zero_();
+    at::Tensor left = others.sum(1, true);
+    if (missing.defined()) left += missing[h];
+    at::Tensor factor = (left / edit.floor).clamp_max(1);
+    for (int64_t r = 0; r < count; ++r) {
+      const Visibility::Range keys = visibility.keys_of(first + r, s.rows);
+      const bool sees_it = keys.first <= edit.position && edit.position < keys.last;
+      if (keys.last - keys.first <= (sees_it ? 1 : 0)) factor[r].fill_(1);  // stays as it is
+    }
+    z.narrow(0, first, count).mul_(factor);
+  }
 }
 
 void Pass::edit_attention(int layer) {
@@ -194,9 +223,8 @@ void Pass::edit_rows(int layer) {
   for_edits<LocalEdit>(layer, [&](const LocalEdit& edit, const Segment& s) {
     const int64_t group = edit.head / (spec_.heads / spec_.kv_heads);
     const at::Tensor v = v_view().narrow(0, s.first_row, s.rows).select(1, group);
-    constexpr int64_t kBlock = 128;
-    for (int64_t first = 0; first < s.rows; first += kBlock) {
-      const int64_t count = std::min(kBlock, s.rows - first);
+    for (int64_t first = 0; first < s.rows; first += kPatternRows) {
+      const int64_t count = std::min(kPatternRows, s.rows - first);
       at::Tensor missing;
       const at::Tensor rows = pattern_of(s, first, count, &missing)[edit.head];  // [count, T]
       const at::Tensor self = rows.diagonal(first).slice(0, 0, count).unsqueeze(1);
