@@ -14,8 +14,8 @@ struct Operands {
   explicit Operands(benchmark::State& state, at::ScalarType type = at::kFloat)
       : x(at::randn({state.range(0), state.range(2)})),
         weight(at::randn({state.range(1), state.range(2)}).to(type)) {
-    at::set_num_threads(2);
     forward::kernels::prepare_process();
+    at::set_num_threads(2);
   }
   at::Tensor x, weight;
 };
