@@ -33,10 +33,7 @@ Batch slice_of(const Batch& batch, int64_t first, int64_t count) {
 }  // namespace
 
 Gradients::Gradients(const model::ModelSpec& spec, const Parameters& parameters)
-    : spec_(spec), parameters_(parameters) {
-  for (int64_t lane = 0; lane < kMostLanes; ++lane)
-    lanes_.push_back(parameters.with_own_gradients());
-}
+    : spec_(spec), parameters_(parameters) {}
 
 Gradients::Slice Gradients::forward(int64_t lane, const Batch& slice, const at::Tensor& weights,
                                     bool penalty) const {
@@ -71,6 +68,7 @@ std::vector<std::vector<Gradients::Slice>> Gradients::run_lanes(const Batch& bat
   const at::Tensor weights = token_weights(batch, options.skip_first_loss);
   std::vector<std::vector<Slice>> lanes(
       static_cast<size_t>((sequences + lane_length - 1) / lane_length));
+  while (lanes_.size() < lanes.size()) lanes_.push_back(parameters_.with_own_gradients());
   at::parallel_for(0, std::ssize(lanes), 1, [&](int64_t begin, int64_t end) {
     for (int64_t lane = begin; lane < end; ++lane) {
       lanes_[static_cast<size_t>(lane)].gradients().zero_();

@@ -46,7 +46,7 @@ class Gradients {
 
   model::ModelSpec spec_;
   const Parameters& parameters_;
-  std::vector<Parameters> lanes_;
+  std::vector<Parameters> lanes_;  // as many as a batch has needed so far
 };
 
 }  // namespace sinkscope::train

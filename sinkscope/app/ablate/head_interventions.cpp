@@ -66,21 +66,18 @@ Edits zero_nonsink_value(const EditRequest& r) {
   return {forward::ValueEdit{r.layer, r.head, own.other, {}}};
 }
 
-Edits offset_column(const EditRequest& r, float offset) {
+Edits offset_column(const EditRequest& r, float offset, double floor = 0) {
   const HeadFacts& own = r.head_of(r.own());
   if (own.key < 0 || r.tokens < 2 || offset == 0) return {};
-  return {forward::ColumnEdit{r.layer, r.head, own.key, offset}};
+  return {forward::ColumnEdit{r.layer, r.head, own.key, offset, floor}};
 }
 
 Edits remove_column(const EditRequest& r) { return offset_column(r, forward::kRemoved); }
 
 /// The removal of the released code of arXiv 2606.08105.
 Edits remove_column_floored(const EditRequest& r) {
-  constexpr double kFloor = 1e-12;
-  if (r.spec.scores.kind != model::ScoreKind::kSoftmax || r.spec.scores.stretch_low != 0) return {};
-  Edits edits = remove_column(r);
-  for (forward::Edit& edit : edits) std::get<forward::ColumnEdit>(edit).floor = kFloor;
-  return edits;
+  if (r.spec.scores.kind != model::ScoreKind::kSoftmax) return {};
+  return offset_column(r, forward::kRemoved, 1e-12);
 }
 
 Edits logit_offset(const EditRequest& r) {

@@ -92,7 +92,14 @@ class Pass {
   void prepare_scores(int layer);
   void attend(int layer);
   kernels::AttentionProblem problem_of(const Segment& rows) const;
-  static constexpr int64_t kPatternRows = 128;  // of a pattern, held at once
+  /// Calls body(first, count) for the rows of a pattern that may be held at once.
+  template <class Body>
+  static void for_pattern_rows(const Segment& stream, Body body) {
+    constexpr int64_t kRows = 128;
+    for (int64_t first = 0; first < stream.rows; first += kRows) {
+      body(first, std::min(kRows, stream.rows - first));
+    }
+  }
   void offer_pattern(int layer) const;
   /// [H, count, T] rows of the pattern of a whole stream.
   at::Tensor pattern_of(const Segment& stream, int64_t first, int64_t count,

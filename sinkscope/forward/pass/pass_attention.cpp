@@ -313,11 +313,10 @@ at::Tensor Pass::pattern_of(const Segment& s, int64_t first, int64_t count,
 void Pass::offer_pattern(int layer) const {
   if (!wanted(Tap::kPattern, layer)) return;
   for (const Segment& s : whole_) {
-    for (int64_t first = 0; first < s.rows; first += kPatternRows) {
-      const int64_t count = std::min(kPatternRows, s.rows - first);
+    for_pattern_rows(s, [&](int64_t first, int64_t count) {
       const Segment segment{s.stream, first, 0, count};
       offer(Tap::kPattern, layer, pattern_of(s, first, count), std::span(&segment, 1));
-    }
+    });
   }
 }
 

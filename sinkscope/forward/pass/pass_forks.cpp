@@ -100,6 +100,7 @@ void Pass::attend_edited(int layer, const Segment& s, int64_t h, std::span<const
       (s.rows + kernels::kBiasAlign - 1) / kernels::kBiasAlign * kernels::kBiasAlign;
   at::Tensor bias = at::zeros({1, padded}, at::kFloat);
   std::vector<std::pair<at::Tensor, at::Tensor>> restored;  // row of z, what it was
+  std::vector<const ColumnEdit*> floored;
   if (p.bias) {
     const at::Tensor known = bias_[static_cast<size_t>(base_of(s.stream))];
     bias = known[known.size(0) == 1 ? 0 : h].slice(1, 0, padded).clone();
@@ -121,6 +122,7 @@ void Pass::attend_edited(int layer, const Segment& s, int64_t h, std::span<const
     if (const auto* column = std::get_if<ColumnEdit>(&edit);
         column && (column->head == h || column->head == kAllHeads)) {
       bias.select(1, column->position).add_(column->offset);
+      if (column->floor > 0) floored.push_back(column);
     }
     if (const auto* window = std::get_if<WindowEdit>(&edit)) {
       p.visibility.window =
@@ -145,13 +147,7 @@ void Pass::attend_edited(int layer, const Segment& s, int64_t h, std::span<const
   }
   options_.attention(&p, 1, options_.threads);
   for (const auto& [row, before] : restored) row.copy_(before);
-  for (const Edit& edit : edits) {
-    if (const auto* column = std::get_if<ColumnEdit>(&edit);
-        column && column->floor > 0 && column->layer == layer &&
-        (column->head == h || column->head == kAllHeads)) {
-      divide_by_floor(s, h, *column);
-    }
-  }
+  for (const ColumnEdit* column : floored) divide_by_floor(s, h, *column);
 }
 
 /// After the exact division by what is left of each row: times min(1, left / floor).
@@ -159,8 +155,7 @@ void Pass::divide_by_floor(const Segment& s, int64_t h, const ColumnEdit& edit) 
   const Visibility& visibility = visibility_[static_cast<size_t>(s.stream)];
   const at::Tensor z =
       heads_view(z_, 0, spec_.heads).narrow(0, s.first_row, s.rows).select(1, h);  // [T, K]
-  for (int64_t first = 0; first < s.rows; first += kPatternRows) {
-    const int64_t count = std::min(kPatternRows, s.rows - first);
+  for_pattern_rows(s, [&](int64_t first, int64_t count) {
     at::Tensor missing;
     at::Tensor others = pattern_of(s, first, count, &missing)[h];  // [count, T]
     others.select(1, edit.position).zero_();
@@ -173,7 +168,7 @@ void Pass::divide_by_floor(const Segment& s, int64_t h, const ColumnEdit& edit) 
       if (keys.last - keys.first <= (sees_it ? 1 : 0)) factor[r].fill_(1);  // stays as it is
     }
     z.narrow(0, first, count).mul_(factor);
-  }
+  });
 }
 
 void Pass::edit_attention(int layer) {
@@ -223,8 +218,7 @@ void Pass::edit_rows(int layer) {
   for_edits<LocalEdit>(layer, [&](const LocalEdit& edit, const Segment& s) {
     const int64_t group = edit.head / (spec_.heads / spec_.kv_heads);
     const at::Tensor v = v_view().narrow(0, s.first_row, s.rows).select(1, group);
-    for (int64_t first = 0; first < s.rows; first += kPatternRows) {
-      const int64_t count = std::min(kPatternRows, s.rows - first);
+    for_pattern_rows(s, [&](int64_t first, int64_t count) {
       at::Tensor missing;
       const at::Tensor rows = pattern_of(s, first, count, &missing)[edit.head];  // [count, T]
       const at::Tensor self = rows.diagonal(first).slice(0, 0, count).unsqueeze(1);
@@ -236,7 +230,7 @@ void Pass::edit_rows(int layer) {
         local = local + missing[edit.head] * by_group(weights_.extra_value)[group];
       }
       rows_of(s, edit.head).narrow(0, first, count).copy_(local);
-    }
+    });
   });
 }
 
